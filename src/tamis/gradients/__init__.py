@@ -1,0 +1,1 @@
+"""Per-example gradients of the response loss, projected, factored to rank one and stored."""

@@ -1,0 +1,241 @@
+"""Rows to a gradient index: render, capture, project, factor, store; a shard at a time, in one pass."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from tqdm import tqdm
+
+from tamis.chat import ChatRenderer, Example, RowError
+from tamis.errors import UsageError
+from tamis.gradients.capture import GradientCapture
+from tamis.gradients.factor import RankOne, rank_one
+from tamis.gradients.project import gaussian
+from tamis.gradients.store import EmbeddedRow, ExcludedRow, GradientIndex, IndexWriter
+from tamis.models import load_decoder
+from tamis.provenance import write_run
+from tamis.recipe import EmbedRecipe
+from tamis.rows import Row, Rows, conversation, detect_language, read_rows
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """What an embedding would cost, from a few rows.
+
+    Attributes:
+        rows: Source rows.
+        tokens_per_row: Mean tokens inside the window.
+        rows_per_second: Rows a second on this device.
+        seconds: For all rows.
+        bytes_on_disk: For all rows.
+    """
+
+    rows: int
+    tokens_per_row: float
+    rows_per_second: float
+    seconds: float
+    bytes_on_disk: int
+
+
+class _Rendered(NamedTuple):
+    row: Row
+    language: str
+    content: str
+    example: Example
+
+
+class Embedder:
+    """A decoder that turns rows into rank-one gradients, by one recipe.
+
+    Args:
+        recipe: Says which decoder, window, blocks and projections.
+    """
+
+    def __init__(self, recipe: EmbedRecipe) -> None:
+        decoder = load_decoder(
+            recipe.model_name_or_path,
+            revision=recipe.model_revision,
+            dtype=recipe.dtype,
+            device=recipe.device,
+            trust_remote_code=recipe.trust_remote_code,
+        )
+        self._recipe = recipe
+        self._chat = ChatRenderer(decoder.tokenizer, recipe.max_length)
+        self._capture = GradientCapture(
+            decoder.model, last_k=recipe.last_k, proj_dim=recipe.proj_dim, seed=recipe.seed
+        )
+        starts = [gaussian(recipe.seed, name, "start", recipe.proj_dim, 1)[:, 0] for name in self._capture.modules]
+        self._start = torch.from_numpy(np.stack(starts)).to(self._capture.device)
+        self.modules = self._capture.modules
+        self.device = str(self._capture.device)
+        self.gradient_identity = {
+            "model_revision": decoder.revision,
+            "dtype": str(decoder.model.dtype).removeprefix("torch."),
+            "template": self._chat.digest,
+            "max_length": recipe.max_length,
+            "modules": list(self.modules),
+            "proj_dim": recipe.proj_dim,
+            "seed": recipe.seed,
+            "projection": self._capture.projection_checksum,
+        }
+
+    def render(self, row: Row) -> _Rendered:
+        """The row as token ids.
+
+        Raises:
+            RowError: The row cannot be supervised.
+        """
+        messages = conversation(row.record)
+        content = hashlib.sha256(json.dumps(messages, sort_keys=True, default=str).encode()).hexdigest()[:16]
+        return _Rendered(row, row.language or detect_language(messages), content, self._chat.render(messages))
+
+    def embed(self, rendered: Sequence[_Rendered]) -> tuple[RankOne, torch.Tensor]:
+        """The rank-one gradients and the summed losses of one batch, on the CPU."""
+        gradients = self._capture([item.example for item in rendered])
+        factored = rank_one(gradients.matrices, self._start)
+        norm = factored.norm * gradients.scale
+        u, v, norm, energy, loss = (t.cpu() for t in (factored.u, factored.v, norm, factored.energy, gradients.loss))
+        return RankOne(u, v, norm, energy), loss
+
+    def shard(
+        self, rows: Sequence[Row], progress: tqdm[None]
+    ) -> tuple[np.ndarray, np.ndarray, list[EmbeddedRow], list[ExcludedRow]]:
+        """One shard: `u` and `v`, `[rows, modules, dim]` float16, the rows they belong to and the rows left out."""
+        excluded, rendered = [], []
+        for row in rows:
+            try:
+                rendered.append(self.render(row))
+            except RowError as error:
+                excluded.append(ExcludedRow(row.row_id, row.index, row.source, row.language, str(error)))
+        progress.update(len(excluded))
+        done: list[tuple[EmbeddedRow, np.ndarray, np.ndarray]] = []
+        for batch in _batches(rendered, self._recipe.batch_tokens):
+            factored, loss = self.embed(batch)
+            for i, item in enumerate(batch):
+                norm = float(factored.norm[i])
+                if not 0 < norm < float("inf"):
+                    reason = "its gradient is zero" if norm == 0 else "its gradient is not finite"
+                    excluded.append(
+                        ExcludedRow(item.row.row_id, item.row.index, item.row.source, item.language, reason)
+                    )
+                    continue
+                row = EmbeddedRow(
+                    row_id=item.row.row_id,
+                    index=item.row.index,
+                    source=item.row.source,
+                    language=item.language,
+                    tokens=len(item.example.input_ids),
+                    response_tokens=sum(item.example.response_mask),
+                    flags=list(item.example.flags),
+                    norm=norm,
+                    energy=float(factored.energy[i]),
+                    loss=float(loss[i]),
+                    content=item.content,
+                )
+                done.append((row, factored.u[i].numpy().astype(np.float16), factored.v[i].numpy().astype(np.float16)))
+            progress.update(len(batch))
+        done.sort(key=lambda entry: entry[0].index)
+        empty = np.empty((0, len(self.modules), self._recipe.proj_dim), np.float16)
+        u = np.stack([entry[1] for entry in done]) if done else empty
+        v = np.stack([entry[2] for entry in done]) if done else empty
+        return u, v, [entry[0] for entry in done], sorted(excluded, key=lambda row: row.index)
+
+
+def embed(recipe: EmbedRecipe) -> GradientIndex:
+    """The gradient index of a data set, written to `recipe.output_dir`.
+
+    A shard is written whole or not at all: running the same recipe again after a stop skips the shards that are there.
+
+    Raises:
+        UsageError: The rows or the model cannot be read, or the folder holds an index of another recipe, model
+            revision or data set.
+        WorkError: The disk refused a shard.
+    """
+    rows = _read(recipe)
+    embedder = Embedder(recipe)
+    identity = {
+        "gradient": embedder.gradient_identity,
+        "data": {"fingerprint": rows.fingerprint, "rows": len(rows)},
+        "batch_tokens": recipe.batch_tokens,
+        "shard_rows": recipe.shard_rows,
+    }
+    about = {
+        "model": {"name": recipe.model_name_or_path, "revision": recipe.model_revision},
+        "data": {
+            "name": recipe.dataset_name,
+            "config": recipe.dataset_config,
+            "split": recipe.dataset_split,
+            "revision": recipe.dataset_revision,
+            "max_samples": recipe.max_samples,
+            "form": rows.form,
+        },
+    }
+    writer = IndexWriter(Path(recipe.output_dir), identity, about)
+    write_run(recipe, device=embedder.device)
+    shards = -(-len(rows) // recipe.shard_rows)
+    with tqdm(total=len(rows), unit="row", disable=None, desc="embed") as progress:
+        for shard in range(shards):
+            part = range(shard * recipe.shard_rows, min((shard + 1) * recipe.shard_rows, len(rows)))
+            if writer.has(shard):
+                progress.update(len(part))
+                tqdm.write(f"shard {shard}: already there", file=progress.fp)
+                continue
+            writer.write(shard, *embedder.shard(list(rows.rows(part.start, part.stop)), progress))
+    return writer.finish(shards, len(rows))
+
+
+def estimate(recipe: EmbedRecipe) -> Estimate:
+    """The time and disk that `embed` would take, from at most eight embedded rows; writes nothing.
+
+    Raises:
+        UsageError: The rows or the model cannot be read, or no row can be embedded.
+    """
+    rows = _read(recipe)
+    embedder = Embedder(recipe)
+    rendered: list[_Rendered] = []
+    for start in np.linspace(0, len(rows) - 1, min(len(rows), 200)).astype(int):
+        try:
+            rendered.append(embedder.render(next(rows.rows(int(start), int(start) + 1))))
+        except RowError:
+            continue
+    if not rendered:
+        raise UsageError(f"{recipe.dataset_name}: none of its rows can be embedded")
+    tokens = float(np.mean([len(item.example.input_ids) for item in rendered]))
+    timed = rendered[:: max(1, len(rendered) // 8)][:8]
+    embedder.embed(timed[:1])
+    began = time.perf_counter()
+    for batch in _batches(timed, recipe.batch_tokens):
+        embedder.embed(batch)
+    per_token = (time.perf_counter() - began) / sum(len(item.example.input_ids) for item in timed)
+    bytes_per_row = 2 * 2 * len(embedder.modules) * recipe.proj_dim
+    return Estimate(len(rows), tokens, 1 / (per_token * tokens), per_token * tokens * len(rows), bytes_per_row * len(rows))
+
+
+def _read(recipe: EmbedRecipe) -> Rows:
+    return read_rows(
+        recipe.dataset_name,
+        config=recipe.dataset_config,
+        split=recipe.dataset_split,
+        revision=recipe.dataset_revision,
+        max_samples=recipe.max_samples,
+    )
+
+
+def _batches(rendered: Sequence[_Rendered], budget: int) -> Iterator[list[_Rendered]]:
+    """Rows of like length together, as many as fit the budget of tokens, padding included; one at the least."""
+    batch: list[_Rendered] = []
+    for item in sorted(rendered, key=lambda item: (len(item.example.input_ids), item.row.index)):
+        if batch and len(item.example.input_ids) * (len(batch) + 1) > budget:
+            yield batch
+            batch = []
+        batch.append(item)
+    if batch:
+        yield batch

@@ -1,0 +1,137 @@
+"""What a run was asked to do: a dataclass, the YAML that gives it back, and a short digest that names it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+DEFAULT_MODEL = "Qwen/Qwen3-0.6B"
+PACKAGED_MODEL = "packaged"
+"""The name of the decoder that comes from the package index (SmolLM2-135M-Instruct, Apache-2.0)."""
+
+STANDARD_RATIOS = tuple(f"{percent / 100:.2f}" for percent in range(5, 55, 5))
+"""The ratios that every exported folder has a config for."""
+
+
+@dataclass(frozen=True)
+class EmbedRecipe:
+    """Embeds rows as projected gradients: one pass, one gradient index.
+
+    Args:
+        dataset_name: The rows: a file (jsonl, json, csv, parquet), a folder, or a data set on the Hub.
+        output_dir: The gradient index's folder.
+        dataset_config: The data set's config, where it has several.
+        dataset_split: The split to read.
+        dataset_revision: The data set's revision on the Hub.
+        model_name_or_path: The decoder: a folder, a model on the Hub, or `packaged`.
+        model_revision: The model's revision on the Hub.
+        last_k: How many of the last blocks' gradients are taken.
+        proj_dim: Columns of each of the two random projections.
+        max_length: The window in tokens.
+        max_samples: Takes only the first rows.
+        batch_tokens: The most tokens of one batch, padding included.
+        shard_rows: Source rows of one shard: what a killed run loses at most.
+        dtype: Compute type: `auto` is float32 on a CPU and bfloat16 on a GPU.
+        device: `auto`, `cpu`, `cuda`, ...
+        seed: The projections' seed.
+        trust_remote_code: Lets a model's repo run its own code.
+        dry_run: Writes nothing; embeds a few rows and estimates time and disk.
+    """
+
+    dataset_name: str
+    output_dir: str
+    dataset_config: str | None = None
+    dataset_split: str = "train"
+    dataset_revision: str | None = None
+    model_name_or_path: str = DEFAULT_MODEL
+    model_revision: str | None = None
+    last_k: int = 4
+    proj_dim: int = 32
+    max_length: int = 2048
+    max_samples: int | None = None
+    batch_tokens: int = 1024
+    shard_rows: int = 512
+    dtype: str = "auto"
+    device: str = "auto"
+    seed: int = 0
+    trust_remote_code: bool = False
+    dry_run: bool = False
+
+
+@dataclass(frozen=True)
+class ScoreRecipe:
+    """Scores every row of a gradient index by its similarity to a target set.
+
+    Args:
+        index: The pool's gradient index.
+        target: The target set: rows (embedded with the index's own recipe), or a gradient index.
+        output_dir: Where `scores.parquet` goes.
+        similarity: `cosine` over all modules together, `dot` (keeps the norms), or `layer-cosine` (every module
+            weighs the same).
+        target_config: The target data set's config, where it has several.
+        target_split: The target data set's split.
+        device: Where the target rows are embedded.
+    """
+
+    index: str
+    target: str
+    output_dir: str
+    similarity: str = "cosine"
+    target_config: str | None = None
+    target_split: str = "train"
+    device: str = "auto"
+
+
+@dataclass(frozen=True)
+class SelectRecipe:
+    """Cuts the highest-scored share of the rows, exactly.
+
+    Args:
+        scores: The folder (or file) of scores.
+        output_dir: Where `kept.parquet`, `removed.parquet` and `selection.yaml` go.
+        ratio: The share to remove, from 0 to 1; the number removed is floor(ratio x rows), in exact arithmetic.
+        source: Sieves only the rows of this source, and keeps all others. May be repeated.
+        language: Sieves only the rows of this language, and keeps all others. May be repeated.
+        keep: A file of row ids, one a line, that are never removed.
+        remove: A file of row ids, one a line, that are always removed.
+    """
+
+    scores: str
+    output_dir: str
+    ratio: float = 0.2
+    source: list[str] = field(default_factory=list)
+    language: list[str] = field(default_factory=list)
+    keep: str | None = None
+    remove: str | None = None
+
+
+@dataclass(frozen=True)
+class ExportRecipe:
+    """Writes a data set folder that plain `load_dataset` reads at any standard ratio.
+
+    Args:
+        selection: The selection's folder.
+        output_dir: The data set's folder.
+        row_group_rows: Rows of one Parquet row group: small groups make `filters=` cheap and column projection dear.
+    """
+
+    selection: str
+    output_dir: str
+    row_group_rows: int = 1000
+
+
+Recipe = EmbedRecipe | ScoreRecipe | SelectRecipe | ExportRecipe
+
+
+def to_dict(recipe: Recipe) -> dict[str, Any]:
+    """The recipe's fields that are not at their defaults of None or empty: what its YAML holds."""
+    return {key: value for key, value in asdict(recipe).items() if value not in (None, [])}
+
+
+def digest(fields: Mapping[str, Any]) -> str:
+    """Twelve hexadecimal digits that name what the fields say, whatever their order."""
+    text = json.dumps(fields, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()[:12]

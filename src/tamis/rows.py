@@ -1,0 +1,246 @@
+"""Rows of a data set to conversations: which form they have, who they are, and why a row cannot be used."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tamis.chat import Message, RowError
+from tamis.errors import UsageError, missing_extra
+
+if TYPE_CHECKING:
+    from datasets import Dataset
+
+_FILE_FORMATS = {".jsonl": "json", ".json": "json", ".csv": "csv", ".parquet": "parquet"}
+_TURNS = ("messages", "conversations", "conversation")
+_ROLES = {
+    **{role: role for role in ("system", "developer", "user", "assistant", "tool", "function")},
+    **{"human": "user", "gpt": "assistant", "observation": "tool", "function_response": "tool"},
+}
+_PAIRS = (("prompt", "completion"), ("prompt", "response"), ("question", "answer"))
+UNDERSTOOD = (
+    "messages (role/content), conversations (from/value), prompt + completion (or response), "
+    "instruction [+ input or context] + output (or response), question + answer"
+)
+
+
+@dataclass(frozen=True)
+class Row:
+    """One conversation.
+
+    Attributes:
+        row_id: The `id` (or `row_id`) column as text, or the row's position; `#2`, `#3` mark repeated ids.
+        index: The row's position in the source.
+        source: The `source` column, or the data set's own name.
+        language: The `language` (or `lang`) column; None where it has to be detected.
+        record: The columns that hold the conversation.
+    """
+
+    row_id: str
+    index: int
+    source: str
+    language: str | None
+    record: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Rows:
+    """A data set whose rows are conversations.
+
+    Attributes:
+        dataset: The data set itself, with every column it came with.
+        name: What it was loaded from.
+        form: The form that was found, for example `prompt + completion`.
+        columns: The columns of that form.
+    """
+
+    dataset: Dataset
+    name: str
+    form: str
+    columns: tuple[str, ...]
+
+    def __len__(self) -> int:
+        return len(self.dataset)
+
+    @cached_property
+    def row_ids(self) -> list[str]:
+        """Every row's id, each exactly once."""
+        column = next((name for name in ("id", "row_id") if name in self.dataset.column_names), None)
+        given = self.dataset[column] if column else [None] * len(self)
+        ids: list[str] = []
+        taken: set[str] = set()
+        for index, value in enumerate(given):
+            name = text = str(index) if value is None else str(value)
+            repeat = 1
+            while name in taken:
+                repeat += 1
+                name = f"{text}#{repeat}"
+            taken.add(name)
+            ids.append(name)
+        return ids
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """The SHA-256 of all ids and conversations in order: equal wherever the rows lie."""
+        total = hashlib.sha256()
+        for row in self.rows():
+            content = [row.row_id, row.source, row.language, row.record]
+            total.update(json.dumps(content, ensure_ascii=False, default=str).encode(errors="surrogatepass") + b"\n")
+        return total.hexdigest()
+
+    def rows(self, start: int = 0, stop: int | None = None) -> Iterator[Row]:
+        """The rows from `start` up to `stop`."""
+        names = self.dataset.column_names
+        language = next((name for name in ("language", "lang") if name in names), None)
+        source = "source" if "source" in names else None
+        wanted = [*self.columns, *(name for name in (language, source) if name)]
+        part = self.dataset.select_columns(wanted).select(range(start, len(self) if stop is None else stop))
+        for index, record in enumerate(part, start):
+            yield Row(
+                row_id=self.row_ids[index],
+                index=index,
+                source=str(record[source]) if source else Path(self.name).stem,
+                language=str(record[language]) if language and record[language] else None,
+                record={name: record[name] for name in self.columns},
+            )
+
+
+def read_rows(
+    name: str,
+    *,
+    config: str | None = None,
+    split: str = "train",
+    revision: str | None = None,
+    max_samples: int | None = None,
+) -> Rows:
+    """The rows of a file, a folder or a data set on the Hub, with the form that their columns have.
+
+    Raises:
+        UsageError: There is no such file, data set, config or split; it cannot be read; it has no rows; or its
+            columns have no form that is understood (the message names those seen and those understood).
+    """
+    dataset = _load(name, config, split, revision)
+    if max_samples is not None:
+        dataset = dataset.select(range(min(max_samples, len(dataset))))
+    if len(dataset) == 0:
+        raise UsageError(f"{name}: there are no rows in it")
+    form, columns = _recognise(name, dataset.column_names)
+    return Rows(dataset, name, form, columns)
+
+
+def conversation(record: Mapping[str, Any]) -> list[Message]:
+    """The messages of a record, whatever form it has.
+
+    Raises:
+        RowError: A message is missing, empty, of the wrong type or of an unknown role; the message says which.
+    """
+    columns = list(record)
+    if columns[0] in _TURNS:
+        turns = record[columns[0]]
+        if not isinstance(turns, list) or not turns:
+            raise RowError(f"{columns[0]} is empty" if not turns else f"{columns[0]} is not a list")
+        return _checked(turns)
+    prompt, answer = record[columns[0]], record[columns[-1]]
+    if isinstance(prompt, list) and isinstance(answer, list):
+        return _checked([*prompt, *answer])
+    if len(columns) == 3:
+        extra = record[columns[1]]
+        if isinstance(extra, str) and extra.strip() and isinstance(prompt, str):
+            prompt = f"{prompt}\n\n{extra}"
+        elif extra is not None and not isinstance(extra, str):
+            raise RowError(f"{columns[1]} is not text")
+    return _checked([{"role": "user", "content": prompt}, {"role": "assistant", "content": answer}])
+
+
+def detect_language(messages: Sequence[Message]) -> str:
+    """The ISO 639-1 code of the conversation's language, by `py3langid`, from its first 2,000 characters."""
+    try:
+        import py3langid
+    except ImportError as error:
+        raise missing_extra("attribution", error) from error
+    text = " ".join(str(message["content"]) for message in messages if message["role"] in ("user", "assistant"))
+    return str(py3langid.classify(text[:2000])[0])
+
+
+def _load(name: str, config: str | None, split: str, revision: str | None) -> Dataset:
+    try:
+        import datasets
+    except ImportError as error:
+        raise missing_extra("attribution", error) from error
+    datasets.disable_progress_bars()
+    path = Path(name)
+    try:
+        if path.is_file():
+            return _load_file(datasets.load_dataset, path)
+        if path.is_dir() and (path / "state.json").is_file():
+            return datasets.load_from_disk(name)
+        if not path.is_dir() and (path.suffix in _FILE_FORMATS or name.startswith((".", "/", "~")) or name.count("/") > 1):
+            raise UsageError(f"{name}: there is no such file or folder")
+        return datasets.load_dataset(name, config, split=split, revision=revision)
+    except UsageError:
+        raise
+    except Exception as error:  # a loader may raise anything; the last cause is the one that says what is wrong
+        cause: BaseException = error
+        while cause.__cause__ is not None:
+            cause = cause.__cause__
+        raise UsageError(f"{name}: cannot be read: {' '.join(str(cause).split()) or type(cause).__name__}") from error
+
+
+def _load_file(load_dataset: Callable[..., Dataset], path: Path) -> Dataset:
+    if path.suffix not in _FILE_FORMATS:
+        raise UsageError(f"{path}: not a {', '.join(_FILE_FORMATS)} file")
+    if path.stat().st_size == 0:
+        raise UsageError(f"{path}: the file is empty")
+    # A cell of a CSV file has no type: an answer of "5" or "NA" is text.
+    options = {"dtype": str, "keep_default_na": False} if path.suffix == ".csv" else {}
+    return load_dataset(_FILE_FORMATS[path.suffix], data_files=str(path), split="train", **options)
+
+
+def _recognise(name: str, seen: Sequence[str]) -> tuple[str, tuple[str, ...]]:
+    for turns in _TURNS:
+        if turns in seen:
+            return turns, (turns,)
+    for prompt, answer in _PAIRS:
+        if prompt in seen and answer in seen:
+            return f"{prompt} + {answer}", (prompt, answer)
+    answer_column = next((column for column in ("output", "response") if column in seen), None)
+    if "instruction" in seen and answer_column:
+        extra = tuple(column for column in ("input", "context") if column in seen)[:1]
+        columns = ("instruction", *extra, answer_column)
+        return " + ".join(columns), columns
+    raise UsageError(f"{name}: no conversation in the columns {', '.join(seen)}; understood: {UNDERSTOOD}")
+
+
+def _checked(turns: Sequence[Any]) -> list[Message]:
+    messages = []
+    for i, turn in enumerate(turns, 1):
+        if not isinstance(turn, Mapping):
+            raise RowError(f"message {i} is not a message but {type(turn).__name__}")
+        given = turn.get("role") if turn.get("role") is not None else turn.get("from")
+        role = _ROLES.get(given) if isinstance(given, str) else None
+        if role is None:
+            raise RowError(f"message {i} has the unknown role {given!r}")
+        content = _text(turn.get("content") if turn.get("content") is not None else turn.get("value"))
+        calls = role == "assistant" and bool(turn.get("tool_calls"))
+        if content is not None and not isinstance(content, str):
+            raise RowError(f"message {i} ({role}) has content of type {type(content).__name__}, not text")
+        if content is None and not calls:
+            raise RowError(f"message {i} ({role}) has no content")
+        if role in ("user", "assistant") and not (content or "").strip() and not calls:
+            raise RowError(f"message {i} ({role}) is empty")
+        rest = {k: v for k, v in turn.items() if k not in ("role", "from", "content", "value")}
+        messages.append({"role": role, "content": content, **rest})
+    return messages
+
+
+def _text(content: Any) -> Any:
+    """The text of a list of text parts; anything else as it is."""
+    parts = content if isinstance(content, list) and content else None
+    if parts and all(isinstance(part, Mapping) and isinstance(part.get("text"), str) for part in parts):
+        return "".join(part["text"] for part in parts)
+    return content
