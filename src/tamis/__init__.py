@@ -1,0 +1,54 @@
+"""tamis: what should come out of a data set before anybody trains on it, and the proof.
+
+The names below are the library; nothing is imported before it is used.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tamis.chat import ChatRenderer
+    from tamis.errors import UsageError, WorkError
+    from tamis.export import export
+    from tamis.gradients.capture import GradientCapture
+    from tamis.gradients.embed import embed, estimate
+    from tamis.gradients.store import GradientIndex
+    from tamis.influence.scores import score
+    from tamis.metrics.ranking import auroc
+    from tamis.recipe import EmbedRecipe, ExportRecipe, ScoreRecipe, SelectRecipe
+    from tamis.rows import read_rows
+    from tamis.selection import select
+
+__version__ = "0.1.0"
+
+_HOME = {
+    "ChatRenderer": "tamis.chat",
+    "EmbedRecipe": "tamis.recipe",
+    "ExportRecipe": "tamis.recipe",
+    "GradientCapture": "tamis.gradients.capture",
+    "GradientIndex": "tamis.gradients.store",
+    "ScoreRecipe": "tamis.recipe",
+    "SelectRecipe": "tamis.recipe",
+    "UsageError": "tamis.errors",
+    "WorkError": "tamis.errors",
+    "auroc": "tamis.metrics.ranking",
+    "embed": "tamis.gradients.embed",
+    "estimate": "tamis.gradients.embed",
+    "export": "tamis.export",
+    "read_rows": "tamis.rows",
+    "score": "tamis.influence.scores",
+    "select": "tamis.selection",
+}
+__all__ = sorted(_HOME)  # pyright: ignore[reportUnsupportedDunderAll]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'tamis' has no attribute {name!r}")
+    return getattr(import_module(_HOME[name]), name)
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]

@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 Message = dict[str, Any]
 
 PLAIN_TEMPLATE = (
-    "{% for message in messages %}{{ message['role'] | capitalize }}: {{ message['content'] }}"
+    "{% for message in messages %}{{ message['role'] | capitalize }}: {{ message['content'] or '' }}"
     "{% if message['role'] == 'assistant' %}{{ eos_token }}{% endif %}\n\n{% endfor %}"
 )
 """What a tokenizer without a template gets: `User: ...`, `Assistant: ...<eos>`, a blank line between turns."""
 
-# Private-use characters: no tokenizer, template or filter treats them as space, and no text begins or ends with them.
-_MARKER = "\uf8d1tamis\uf8d2"
+# Private-use characters: no template trims them or changes their case, and one alone survives a cut.
+_MARKERS = [chr(code) for code in range(0xF8D1, 0xE000, -1)]
 
 
 class RowError(ValueError):
@@ -73,7 +73,10 @@ class ChatRenderer:
         self.max_length = max_length
         template = tokenizer.chat_template
         if isinstance(template, dict):
-            template = template.get("default")
+            if "default" not in template:
+                names = ", ".join(sorted(template))
+                raise UsageError(f"{tokenizer.name_or_path}: none of its chat templates ({names}) is the default")
+            template = template["default"]
         self.template: str = template or PLAIN_TEMPLATE
         self.digest = hashlib.sha256(self.template.encode()).hexdigest()[:16]
         # A template writes its own BOS; the plain one gets the tokenizer's, where that begins every text with it.
@@ -82,11 +85,8 @@ class ChatRenderer:
         added = [str(token) for token in tokenizer.added_tokens_decoder.values() if token.special]
         names = {token for token in [*tokenizer.all_special_tokens, *added] if token.strip()}
         self._special = sorted(names, key=len, reverse=True)
-        try:
-            probe = self._apply([{"role": "user", "content": "a"}, {"role": "assistant", "content": _MARKER}])
-        except RowError:
-            probe = ""
-        self._closing = probe.rpartition(_MARKER)[2].rstrip()
+        self._special_ids = set(tokenizer.convert_tokens_to_ids(self._special))
+        self._closing, self._last_closing = self._closings()
 
     def render(self, messages: Sequence[Message]) -> Example:
         """The conversation's token ids, with a mask over every assistant turn and its end-of-turn token.
@@ -106,24 +106,32 @@ class ChatRenderer:
         """
         # Without their empty keys, so that a template's `is defined` means what it says.
         messages = [{k: v for k, v in message.items() if v is not None or k == "content"} for message in messages]
+        if not any(message["role"] == "assistant" for message in messages):
+            raise RowError("no assistant turn")
         text = self._apply(messages)
+        try:
+            text.encode()
+        except UnicodeEncodeError as error:
+            raise RowError(f"not Unicode text: {error.reason}") from error
         spans: list[tuple[int, int]] = []
         flags: set[str] = set()
         for i, message in enumerate(messages):
             if message["role"] != "assistant" or not _has_answer(message):
                 continue
             start, end = self._answer_span(messages, i, text)
-            if text[start:end] != message.get("content"):
+            shown, given = text[start:end], message.get("content")
+            if given is None and shown == "None":
+                shown = ""  # the template knows no tool calls, and writes the content that is not there
+            if shown != given if not message.get("tool_calls") else shown == given or (given or "") not in shown:
                 flags.add("template_changed")
-            if start == end:
+            if not shown:
                 continue
-            stop = self._end_of_turn(text, end)
+            stop = self._end_of_turn(text, end, self._last_closing if i == len(messages) - 1 else self._closing)
             if stop == end:
                 flags.add("no_end_of_turn")
             spans.append((start, stop))
         if not spans:
-            answered = any(message["role"] == "assistant" for message in messages)
-            raise RowError("empty answer" if answered else "no assistant turn")
+            raise RowError("empty answer")
         ids, mask, straddles = self._tokenize(text, spans)
         if straddles:
             flags.add("boundary")
@@ -131,7 +139,7 @@ class ChatRenderer:
             raise RowError("no supervised token with one before it")
         if self.max_length is not None and len(ids) > self.max_length:
             flags.add("truncated")
-            begin = min(len(ids) - self.max_length, max(mask.index(True) - 1, 0))
+            begin = min(len(ids) - self.max_length, mask.index(True, 1) - 1)
             ids, mask = ids[begin : begin + self.max_length], mask[begin : begin + self.max_length]
         return Example(ids, mask, tuple(sorted(flags)))
 
@@ -146,34 +154,77 @@ class ChatRenderer:
 
     def _answer_span(self, messages: Sequence[Message], i: int, text: str) -> tuple[int, int]:
         """Where turn `i` stands in `text`: between the longest common prefix and suffix of two renders."""
+        marker = next(character for character in _MARKERS if character not in text)
         marked = [*messages]
-        marked[i] = {"role": "assistant", "content": _MARKER}
-        other = self._apply(marked)
-        if _MARKER not in other:
+        marked[i] = {"role": "assistant", "content": marker}
+        try:
+            other = self._apply(marked)
+        except RowError:
+            # A template may want a call before a tool turn: the turn is then looked for as the last one.
+            if i == len(messages) - 1:
+                raise
+            short = self._apply(messages[: i + 1])
+            start, end = self._answer_span(messages[: i + 1], i, short)
+            if not text.startswith(short[:end]):
+                raise
+            return start, end
+        head, *tails = other.split(marker)
+        if not tails:
             return 0, 0  # the template shows nothing of this turn
+        if len(tails) > 1:
+            raise RowError("the chat template shows an answer more than once")
         start = len(os.path.commonprefix([text, other]))
         longest = min(len(text), len(other)) - start
         end = len(text) - min(len(os.path.commonprefix([text[::-1], other[::-1]])), longest)
-        content = (messages[i].get("content") or "").strip()
-        if not text[start:end].lstrip().startswith(content[:8]):
-            # The answer's own opening ("<think>") can be what the template writes before every answer.
-            before = text[:start].rstrip()
-            opening = next((k for k in range(len(content), 0, -1) if before.endswith(content[:k])), 0)
-            start = len(before) - opening if opening else start
+        if start < len(head) and set(messages[i]) <= {"role", "content"}:
+            # What stands before an answer depends on it: "<think>" is its own, or what the template writes anyway.
+            content = messages[i]["content"]
+            left = len("".join(content.split()))
+            if text.endswith(content, 0, end):
+                start = end - len(content)
+            elif "".join(text[:end].split()).endswith("".join(content.split())):
+                start = end
+                while left:
+                    start -= 1
+                    left -= not text[start].isspace()
         return start, end
 
-    def _end_of_turn(self, text: str, end: int) -> int:
+    def _closings(self) -> tuple[str | None, str | None]:
+        """What the template writes after an answer that is not the last turn, and after one that is.
+
+        Empty where it writes nothing, None where it refuses to be asked.
+        """
+        user, answer, again = _MARKERS[:3]
+        turns = [{"role": "user", "content": user}, {"role": "assistant", "content": answer}]
+        try:
+            last = self._apply(turns).rpartition(answer)[2].rstrip()
+        except RowError:
+            return None, None
+        try:
+            text = self._apply([*turns, {"role": "user", "content": again}])
+        except RowError:
+            return last, last
+        between = text.rpartition(answer)[2].partition(again)[0]
+        if last and between.startswith(last):
+            return last, last
+        # The rest is the next turn's header, which also stands before the first one.
+        header = len(os.path.commonprefix([between[::-1], text.partition(user)[0][::-1]]))
+        return between[: len(between) - header].rstrip(), last
+
+    def _end_of_turn(self, text: str, end: int, closing: str | None) -> int:
         """Where the end-of-turn token stops that follows an answer, or `end` where the template writes none.
 
-        It is the special token that comes next, or else whatever the template writes after a last answer.
+        It is the special token that comes next, or else the text that the template writes after every answer.
         """
+        if closing == "":
+            return end  # a special token that comes next is the next turn's
         at = end
         while at < len(text) and text[at].isspace():
             at += 1
         for token in self._special:
             if text.startswith(token, at):
                 return at + len(token)
-        return end + len(self._closing) if text.startswith(self._closing, end) else end
+        return end + len(closing) if closing and text.startswith(closing, end) else end
 
     def _tokenize(self, text: str, spans: Sequence[tuple[int, int]]) -> tuple[list[int], list[bool], bool]:
         """Ids and mask of the whole text; where a token straddles an answer's edge, of its pieces one by one."""
@@ -183,27 +234,29 @@ class ChatRenderer:
         edges = [0, *(edge for span in spans for edge in span), len(text)]
         pieces = [text[a:b] for a, b in pairwise(edges)]
         parts = [self.tokenizer(piece, add_special_tokens=False)["input_ids"] if piece else [] for piece in pieces]
-        if any(self.tokenizer.decode(part) != piece for part, piece in zip(parts, pieces, strict=True)):
-            return ids, mask, True  # pieces that do not read back alone, as where the tokenizer adds a space to each
-        split_mask = [k % 2 == 1 for k, part in enumerate(parts) for _ in part]
-        return [token for part in parts for token in part], split_mask, False
+        apart = [token for part in parts for token in part]
+        if self.tokenizer.decode(apart) != self.tokenizer.decode(ids):
+            return ids, mask, True  # it does not read as before, as where the tokenizer adds a space to each piece
+        return apart, [k % 2 == 1 for k, part in enumerate(parts) for _ in part], False
 
     def _tokenize_whole(self, text: str, spans: Sequence[tuple[int, int]]) -> tuple[list[int], list[bool], bool]:
         encoded = self.tokenizer(text, add_special_tokens=False, return_offsets_mapping=True, verbose=False)
         mask: list[bool] = []
         straddles = False
         previous = span = 0
-        for _, end in encoded["offset_mapping"]:
-            # A token covers the text from the last token's end to its own: offsets may leave out a leading space,
-            # and the later bytes of one character repeat its offsets and cover nothing.
-            begin, previous = previous, max(previous, end)
+        for token, (start, end) in zip(encoded["input_ids"], encoded["offset_mapping"], strict=True):
+            # A token covers the text from the last token's end, since offsets may leave out a leading space; or from
+            # its own start, where it begins with the later bytes of the last token's character.
+            begin, previous = min(start, previous), max(previous, end)
             if begin == previous and mask:
                 mask.append(mask[-1])
                 continue
+            # A special token may take the spaces after it, which are not what it stands for.
+            stop = begin + len(text[begin:previous].rstrip()) if token in self._special_ids else previous
             while span < len(spans) and spans[span][1] <= begin:
                 span += 1
-            inside = span < len(spans) and spans[span][0] < previous
-            straddles |= inside and not (spans[span][0] <= begin and previous <= spans[span][1])
+            inside = span < len(spans) and spans[span][0] < stop
+            straddles |= inside and not (spans[span][0] <= begin and stop <= spans[span][1])
             mask.append(inside)
         return encoded["input_ids"], mask, straddles
 

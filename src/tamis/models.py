@@ -6,6 +6,7 @@ import hashlib
 import importlib.util
 import os
 import shutil
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -47,8 +48,11 @@ def load_decoder(
         UsageError: There is no such model, or it cannot be loaded.
     """
     import torch
+    import transformers
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
+    if not sys.stderr.isatty():
+        transformers.utils.logging.disable_progress_bar()
     torch.set_num_threads(int(os.environ.get("OMP_NUM_THREADS", "1")))
     place = resolve_device(device)
     path = str(packaged_decoder()) if name == PACKAGED_MODEL else name

@@ -10,8 +10,11 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import yaml
 
+from tamis.errors import UsageError
 from tamis.recipe import Recipe, to_dict
 
 _PACKAGES = ("tamis", "torch", "transformers", "datasets", "huggingface-hub", "numpy", "pyarrow", "safetensors")
@@ -35,6 +38,33 @@ def write_run(recipe: Recipe, **facts: Any) -> Path:
     path = Path(recipe.output_dir) / "run.yaml"
     write_whole(path, yaml.safe_dump(fields, sort_keys=False, allow_unicode=True).encode())
     return path
+
+
+def claim_folder(recipe: Recipe, digest: str, ignore: tuple[str, ...] = ()) -> Path:
+    """Makes the output folder, or takes it over from an earlier run with the same digest; writes its `run.yaml`.
+
+    Raises:
+        UsageError: The folder cannot be made, or holds something else, which would be overwritten.
+    """
+    folder = Path(recipe.output_dir)
+    run = folder / "run.yaml"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        others = [path.name for path in folder.iterdir() if path.name not in ignore]
+        made_by = (yaml.safe_load(run.read_text()) or {}).get("provenance", {}) if run.is_file() else {}
+        if others and made_by.get("digest") != digest:
+            raise UsageError(f"{folder}: holds something else (such as {min(others)}); name another --output_dir")
+        write_run(recipe, digest=digest)
+    except OSError as error:
+        raise UsageError(f"{folder}: cannot be written: {error.strerror}") from error
+    return folder
+
+
+def write_parquet(path: Path, table: pa.Table) -> None:
+    """Writes a small Parquet file whole or not at all."""
+    buffer = pa.BufferOutputStream()
+    pq.write_table(table, buffer)
+    write_whole(path, buffer.getvalue().to_pybytes())
 
 
 def write_whole(path: Path, content: bytes) -> None:

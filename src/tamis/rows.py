@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import csv
+import glob
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -18,10 +21,8 @@ if TYPE_CHECKING:
 
 _FILE_FORMATS = {".jsonl": "json", ".json": "json", ".csv": "csv", ".parquet": "parquet"}
 _TURNS = ("messages", "conversations", "conversation")
-_ROLES = {
-    **{role: role for role in ("system", "developer", "user", "assistant", "tool", "function")},
-    **{"human": "user", "gpt": "assistant", "observation": "tool", "function_response": "tool"},
-}
+_ROLES = {role: role for role in ("system", "developer", "user", "assistant", "tool", "function")}
+_ROLES |= {"human": "user", "gpt": "assistant", "observation": "tool", "function_response": "tool"}
 _PAIRS = (("prompt", "completion"), ("prompt", "response"), ("question", "answer"))
 UNDERSTOOD = (
     "messages (role/content), conversations (from/value), prompt + completion (or response), "
@@ -34,7 +35,7 @@ class Row:
     """One conversation.
 
     Attributes:
-        row_id: The `id` (or `row_id`) column as text, or the row's position; `#2`, `#3` mark repeated ids.
+        row_id: The `id` (or `row_id`) column as text, or else the row's position; `#2`, `#3` mark repeated ids.
         index: The row's position in the source.
         source: The `source` column, or the data set's own name.
         language: The `language` (or `lang`) column; None where it has to be detected.
@@ -65,6 +66,7 @@ class Rows:
     columns: tuple[str, ...]
 
     def __len__(self) -> int:
+        """The number of rows."""
         return len(self.dataset)
 
     @cached_property
@@ -74,23 +76,25 @@ class Rows:
         given = self.dataset[column] if column else [None] * len(self)
         ids: list[str] = []
         taken: set[str] = set()
+        repeats: dict[str, int] = {}
         for index, value in enumerate(given):
-            name = text = str(index) if value is None else str(value)
-            repeat = 1
+            name = text = str(index) if value in (None, "") else str(value)
             while name in taken:
-                repeat += 1
-                name = f"{text}#{repeat}"
+                repeats[text] = repeats.get(text, 1) + 1
+                name = f"{text}#{repeats[text]}"
             taken.add(name)
             ids.append(name)
         return ids
 
     @cached_property
     def fingerprint(self) -> str:
-        """The SHA-256 of all ids and conversations in order: equal wherever the rows lie."""
+        """The SHA-256 of all ids and conversations in order: equal wherever the rows lie, in every format."""
         total = hashlib.sha256()
         for row in self.rows():
-            content = [row.row_id, row.source, row.language, row.record]
-            total.update(json.dumps(content, ensure_ascii=False, default=str).encode(errors="surrogatepass") + b"\n")
+            source = row.source if "source" in self.dataset.column_names else None
+            content = _without_none([row.row_id, source, row.language, row.record])
+            text = json.dumps(content, ensure_ascii=False, default=str, sort_keys=True)
+            total.update(text.encode(errors="surrogatepass") + b"\n")
         return total.hexdigest()
 
     def rows(self, start: int = 0, stop: int | None = None) -> Iterator[Row]:
@@ -99,15 +103,21 @@ class Rows:
         language = next((name for name in ("language", "lang") if name in names), None)
         source = "source" if "source" in names else None
         wanted = [*self.columns, *(name for name in (language, source) if name)]
-        part = self.dataset.select_columns(wanted).select(range(start, len(self) if stop is None else stop))
-        for index, record in enumerate(part, start):
-            yield Row(
-                row_id=self.row_ids[index],
-                index=index,
-                source=str(record[source]) if source else Path(self.name).stem,
-                language=str(record[language]) if language and record[language] else None,
-                record={name: record[name] for name in self.columns},
-            )
+        end = len(self) if stop is None else min(stop, len(self))
+        part = self.dataset.select_columns(wanted).select(range(start, end))
+        path = Path(self.name).absolute()
+        own_name = path.stem if path.suffix in _FILE_FORMATS else path.name
+        try:
+            for index, record in enumerate(part, start):
+                yield Row(
+                    row_id=self.row_ids[index],
+                    index=index,
+                    source=str(record[source]) if source and record[source] not in (None, "") else own_name,
+                    language=str(record[language]) if language and record[language] else None,
+                    record={name: record[name] for name in self.columns},
+                )
+        except UnicodeDecodeError as error:  # text is decoded when a row is read, not when the file is
+            raise UsageError(f"{self.name}: cannot be read: {error}") from error
 
 
 def read_rows(
@@ -163,8 +173,8 @@ def detect_language(messages: Sequence[Message]) -> str:
         import py3langid
     except ImportError as error:
         raise missing_extra("attribution", error) from error
-    text = " ".join(str(message["content"]) for message in messages if message["role"] in ("user", "assistant"))
-    return str(py3langid.classify(text[:2000])[0])
+    spoken = [message["content"] or "" for message in messages if message["role"] in ("user", "assistant")]
+    return str(py3langid.classify(" ".join(spoken)[:2000])[0])
 
 
 def _load(name: str, config: str | None, split: str, revision: str | None) -> Dataset:
@@ -173,13 +183,18 @@ def _load(name: str, config: str | None, split: str, revision: str | None) -> Da
     except ImportError as error:
         raise missing_extra("attribution", error) from error
     datasets.disable_progress_bars()
-    path = Path(name)
+    path, folder = Path(name), False
     try:
+        folder = path.is_dir()
+        saved = any((path / state).is_file() for state in ("state.json", "dataset_dict.json"))
+        if config is not None and (saved or path.is_file()):
+            raise UsageError(f"{name}: there is no config {config!r} in it")
         if path.is_file():
-            return _load_file(datasets.load_dataset, path)
-        if path.is_dir() and (path / "state.json").is_file():
-            return datasets.load_from_disk(name)
-        if not path.is_dir() and (path.suffix in _FILE_FORMATS or name.startswith((".", "/", "~")) or name.count("/") > 1):
+            return _load_file(path, split)
+        if saved:
+            return _of_split(datasets.load_from_disk(name), name, split)
+        is_path = path.suffix in _FILE_FORMATS or name.startswith((".", "/", "~")) or name.count("/") > 1
+        if is_path and not folder:
             raise UsageError(f"{name}: there is no such file or folder")
         return datasets.load_dataset(name, config, split=split, revision=revision)
     except UsageError:
@@ -188,17 +203,46 @@ def _load(name: str, config: str | None, split: str, revision: str | None) -> Da
         cause: BaseException = error
         while cause.__cause__ is not None:
             cause = cause.__cause__
-        raise UsageError(f"{name}: cannot be read: {' '.join(str(cause).split()) or type(cause).__name__}") from error
+        reason = f"cannot be read: {' '.join(str(cause).split()) or type(cause).__name__}"
+        if "corresponds to no data" in reason:
+            reason = "there are no rows in it"
+        elif folder and not any(child.suffix in (*_FILE_FORMATS, ".arrow") for child in path.rglob("*")):
+            reason = f"there is no {', '.join(_FILE_FORMATS)} file in it"
+        raise UsageError(f"{name}: {reason}") from error
 
 
-def _load_file(load_dataset: Callable[..., Dataset], path: Path) -> Dataset:
+def _of_split(saved: Any, name: str, split: str) -> Dataset:
+    splits = saved if isinstance(saved, dict) else {"train": saved, str(saved.split or "train"): saved}
+    if split not in splits:
+        raise UsageError(f"{name}: there is no split {split!r} in it, but {', '.join(splits)}")
+    return splits[split].with_format(None)  # rows as plain Python, whatever format was saved with them
+
+
+def _load_file(path: Path, split: str) -> Dataset:
+    import datasets
+
     if path.suffix not in _FILE_FORMATS:
         raise UsageError(f"{path}: not a {', '.join(_FILE_FORMATS)} file")
     if path.stat().st_size == 0:
         raise UsageError(f"{path}: the file is empty")
-    # A cell of a CSV file has no type: an answer of "5" or "NA" is text.
-    options = {"dtype": str, "keep_default_na": False} if path.suffix == ".csv" else {}
-    return load_dataset(_FILE_FORMATS[path.suffix], data_files=str(path), split="train", **options)
+    kind = _FILE_FORMATS[path.suffix]
+    options: dict[str, Any] = {"data_files": glob.escape(str(path)), "split": split}
+    if kind == "csv":
+        # A cell of a CSV file has no type: an answer of "5" or "NA" is text.
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            header = next(filter(None, csv.reader(file)), [])
+        text = datasets.Value("string")
+        features = datasets.Features({column or f"Unnamed: {i}": text for i, column in enumerate(header)})
+        with warnings.catch_warnings():  # where a row has more cells than there are columns
+            warnings.filterwarnings("error", message="Length of header or names")
+            return datasets.load_dataset(kind, features=features, na_filter=False, index_col=False, **options)
+    try:
+        return datasets.load_dataset(kind, **options)
+    except datasets.exceptions.DatasetGenerationError:
+        # The columns are those of the first 10 MB: where later rows have others, the file is read in one piece.
+        if kind != "json" or path.stat().st_size <= 10 << 20:
+            raise
+        return datasets.load_dataset(kind, chunksize=path.stat().st_size, **options)
 
 
 def _recognise(name: str, seen: Sequence[str]) -> tuple[str, tuple[str, ...]]:
@@ -234,13 +278,21 @@ def _checked(turns: Sequence[Any]) -> list[Message]:
         if role in ("user", "assistant") and not (content or "").strip() and not calls:
             raise RowError(f"message {i} ({role}) is empty")
         rest = {k: v for k, v in turn.items() if k not in ("role", "from", "content", "value")}
-        messages.append({"role": role, "content": content, **rest})
+        messages.append({"role": role, "content": content, **_without_none(rest)})
     return messages
 
 
 def _text(content: Any) -> Any:
     """The text of a list of text parts; anything else as it is."""
-    parts = content if isinstance(content, list) and content else None
-    if parts and all(isinstance(part, Mapping) and isinstance(part.get("text"), str) for part in parts):
-        return "".join(part["text"] for part in parts)
-    return content
+    if not isinstance(content, list) or not content:
+        return content
+    parts = [part for part in content if isinstance(part, Mapping) and part.get("type") in (None, "text")]
+    texts = [part["text"] for part in parts if isinstance(part.get("text"), str)]
+    return "".join(texts) if len(texts) == len(content) else content
+
+
+def _without_none(value: Any) -> Any:
+    """A value without the keys that are None: Arrow gives every message the keys of all."""
+    if isinstance(value, Mapping):
+        return {key: _without_none(inner) for key, inner in value.items() if inner is not None}
+    return [_without_none(inner) for inner in value] if isinstance(value, list) else value

@@ -5,10 +5,10 @@ from __future__ import annotations
 import hashlib
 import json
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -22,7 +22,7 @@ from tamis.gradients.project import gaussian
 from tamis.gradients.store import EmbeddedRow, ExcludedRow, GradientIndex, IndexWriter
 from tamis.models import load_decoder
 from tamis.provenance import write_run
-from tamis.recipe import EmbedRecipe
+from tamis.recipe import EmbedRecipe, to_dict
 from tamis.rows import Row, Rows, conversation, detect_language, read_rows
 
 
@@ -149,35 +149,32 @@ class Embedder:
         return u, v, [entry[0] for entry in done], sorted(excluded, key=lambda row: row.index)
 
 
-def embed(recipe: EmbedRecipe) -> GradientIndex:
+def embed(recipe: EmbedRecipe, expect: Mapping[str, Any] | None = None) -> GradientIndex:
     """The gradient index of a data set, written to `recipe.output_dir`.
 
     A shard is written whole or not at all: running the same recipe again after a stop skips the shards that are there.
 
+    Args:
+        recipe: What to embed, and how.
+        expect: The gradient identity of an index that this one will be compared with.
+
     Raises:
         UsageError: The rows or the model cannot be read, or the folder holds an index of another recipe, model
-            revision or data set.
+            revision or data set; or the gradients would not be those expected.
         WorkError: The disk refused a shard.
     """
     rows = _read(recipe)
     embedder = Embedder(recipe)
+    changed = [key for key, value in (expect or {}).items() if embedder.gradient_identity[key] != value]
+    if changed:
+        raise UsageError(f"{recipe.dataset_name}: cannot be embedded like the index: changed since: {', '.join(changed)}")
     identity = {
         "gradient": embedder.gradient_identity,
         "data": {"fingerprint": rows.fingerprint, "rows": len(rows)},
         "batch_tokens": recipe.batch_tokens,
         "shard_rows": recipe.shard_rows,
     }
-    about = {
-        "model": {"name": recipe.model_name_or_path, "revision": recipe.model_revision},
-        "data": {
-            "name": recipe.dataset_name,
-            "config": recipe.dataset_config,
-            "split": recipe.dataset_split,
-            "revision": recipe.dataset_revision,
-            "max_samples": recipe.max_samples,
-            "form": rows.form,
-        },
-    }
+    about = {"recipe": to_dict(recipe), "form": rows.form}
     writer = IndexWriter(Path(recipe.output_dir), identity, about)
     write_run(recipe, device=embedder.device)
     shards = -(-len(rows) // recipe.shard_rows)

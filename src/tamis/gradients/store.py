@@ -22,7 +22,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
 from tamis.errors import UsageError, WorkError
-from tamis.provenance import write_whole
+from tamis.provenance import write_parquet, write_whole
 from tamis.recipe import digest
 
 MANIFEST = "manifest.json"
@@ -155,7 +155,7 @@ class IndexWriter:
             header = _header(path)
             rows += json.loads(header["rows"])
             excluded += json.loads(header["excluded"])
-            files[path.name] = _sha256(path)
+            files[path.name] = {"rows": len(json.loads(header["rows"])), "sha256": _sha256(path)}
         seen = sorted(row["index"] for row in [*rows, *excluded])
         if seen != list(range(source_rows)):
             raise WorkError(f"{self.folder}: the shards do not hold every source row exactly once")
@@ -166,13 +166,8 @@ class IndexWriter:
             if content in contents:
                 row["flags"].append("duplicate")
             contents.add(content)
-        for name, table in (
-            ("rows", pa.Table.from_pylist(rows, _ROWS)),
-            ("excluded", pa.Table.from_pylist(excluded, EXCLUDED_SCHEMA)),
-        ):
-            buffer = pa.BufferOutputStream()
-            pq.write_table(table, buffer)
-            write_whole(self.folder / f"{name}.parquet", buffer.getvalue().to_pybytes())
+        write_parquet(self.folder / "rows.parquet", pa.Table.from_pylist(rows, _ROWS))
+        write_parquet(self.folder / "excluded.parquet", pa.Table.from_pylist(excluded, EXCLUDED_SCHEMA))
         self._manifest |= {"complete": True, "rows": len(rows), "excluded": len(excluded), "shards": files}
         self._write_manifest()
         return GradientIndex(self.folder)
@@ -217,6 +212,10 @@ class GradientIndex:
     def excluded(self) -> pa.Table:
         """The rows without a gradient, with their reasons."""
         return pq.read_table(self.folder / "excluded.parquet")
+
+    def shard_rows(self) -> list[int]:
+        """Rows of each shard."""
+        return [shard["rows"] for shard in self.manifest["shards"].values()]
 
     def shards(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """`u` and `v` of each shard in order, `[rows, modules, dim]` float16."""

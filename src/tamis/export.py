@@ -1,0 +1,294 @@
+"""A selection to a data set folder that plain `load_dataset` reads at any ratio.
+
+The rows are written once, in Parquet files cut at the standard ratios and sorted by `order`. `drop-10` is then only a
+list of files, as is every other config, and no row is stored twice. Any ratio between is a filter on `order`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import yaml
+
+from tamis.errors import UsageError
+from tamis.provenance import claim_folder, write_whole
+from tamis.recipe import STANDARD_RATIOS, ExportRecipe, digest
+from tamis.rows import Rows, read_rows
+from tamis.selection import OUTSIDE, Selection, cut, read_selection
+
+if TYPE_CHECKING:
+    from datasets import Dataset
+
+OUR_COLUMNS = ("row_id", "score", "order", "rank", "source_index", "reason")
+_UNSCORED = "unscored"
+
+
+CARD = """---
+{yaml}---
+
+# {source}, sieved by tamis
+
+{total} rows of `{source}`, each with the similarity of its gradient to a target set of {target_rows} rows
+({similarity}, mean over targets). `{default}` leaves out the {k} highest-scored of {n} sieved rows ({rate:.2%}).
+Selection `{digest}`.
+
+```python
+from datasets import load_dataset
+
+rows = load_dataset("path/to/this/folder")                # {default}
+rows = load_dataset("path/to/this/folder", "drop-10")     # any standard ratio: 05, 10, ... 50
+gone = load_dataset("path/to/this/folder", "removed-10")  # what that ratio removes
+```
+
+Any other ratio is a filter on `{order}`: keep the rows below n - k, for n = {n} sieved rows and k removed ones, here 33 %.
+It reads {read:,} of {whole:,} compressed bytes.
+
+```python
+rows = load_dataset("path/to/this/folder", "all", filters=[("{order}", "<", {below})], verification_mode="no_checks")
+```
+
+Columns beside the source's own: {columns}. `rows.sort("{source_index}")` restores the original order.
+
+## Removed by source
+
+| source | rows | removed | rate |
+|---|---|---|---|
+{rates}
+
+## Rows without a score
+
+They are in no `drop` and no `removed` config, only in `unscored` and `all`.
+
+{unscored}
+## What is not established
+
+A high score says that a row's gradient resembles those of the target set. It is not a proof that training on the row
+causes harm, nor that a low-scored row is harmless; another target set gives another ranking.
+"""
+
+
+@dataclass(frozen=True)
+class Exported:
+    """A data set folder.
+
+    Attributes:
+        folder: Where it lies.
+        default: The config of the selection's own ratio.
+        configs: The rows of each config.
+        files: The bytes of each Parquet file.
+        order_column: The name of our `order` column, which differs where the source has one of that name.
+        sieved: n: `order < n - k` keeps all but the k highest-scored rows.
+    """
+
+    folder: Path
+    default: str
+    configs: dict[str, int]
+    files: dict[str, int]
+    order_column: str
+    sieved: int
+
+
+@dataclass(frozen=True)
+class _Band:
+    """Rows with `low <= order < high`: one file."""
+
+    name: str
+    low: int
+    high: int
+
+
+def export(recipe: ExportRecipe) -> Exported:
+    """The data set folder of a selection, written to `recipe.output_dir`.
+
+    Raises:
+        UsageError: The selection or its source rows cannot be read, or the source rows are no longer those scored.
+    """
+    selection = read_selection(recipe.selection)
+    source = selection.facts["scores"]["source"]
+    rows = read_rows(
+        source["dataset_name"],
+        config=source.get("dataset_config"),
+        split=source.get("dataset_split", "train"),
+        revision=source.get("dataset_revision"),
+        max_samples=source.get("max_samples"),
+    )
+    if rows.fingerprint != source["fingerprint"]:
+        raise UsageError(f"{rows.name}: the rows are no longer those that were scored; embed and score them again")
+    folder = claim_folder(recipe, digest({"selection": selection.facts["digest"], "rows": recipe.row_group_rows}))
+    dataset, names = _with_our_columns(rows, selection)
+    order = np.array(dataset[names["order"]], dtype=object)
+    chosen = Fraction(str(selection.facts["ratio"]))
+    ratios = sorted({chosen, *map(Fraction, STANDARD_RATIOS)})
+    bands = _bands(selection, ratios)
+    counts: dict[str, int] = {}
+    unscored = np.array([place is None for place in order])
+    scored = np.where(unscored, OUTSIDE - 1, order).astype(np.int64)
+    for band in bands:
+        mine = np.flatnonzero((scored >= band.low) & (scored < band.high))
+        mine = mine[np.argsort(scored[mine], kind="stable")]
+        counts[band.name] = _write(dataset.select(mine), folder, band.name, recipe.row_group_rows)
+    counts[_UNSCORED] = _write(dataset.select(np.flatnonzero(unscored)), folder, _UNSCORED, recipe.row_group_rows)
+
+    configs = _configs(ratios, bands, counts)
+    exported = Exported(
+        folder,
+        f"drop-{_percent(chosen)}",
+        {name: sum(counts[file] for file in files) for name, files in configs.items()},
+        {path.name: path.stat().st_size for path in sorted((folder / "data").glob("*.parquet"))},
+        names["order"],
+        selection.facts["rows_sieved"],
+    )
+    card = _card(exported, selection, configs, names)
+    write_whole(folder / "README.md", card.encode())
+    return exported
+
+
+def filter_cost(folder: Path | str, below: int, column: str = "order") -> tuple[int, int]:
+    """Compressed bytes of the row groups that `filters=[(column, "<", below)]` reads, and of all row groups."""
+    read = total = 0
+    for path in sorted((Path(folder) / "data").glob("*.parquet")):
+        metadata = pq.read_metadata(path)
+        leaf = [metadata.schema.column(i).path for i in range(metadata.num_columns)].index(column)
+        for group in range(metadata.num_row_groups):
+            part = metadata.row_group(group)
+            size = sum(part.column(i).total_compressed_size for i in range(part.num_columns))
+            statistics = part.column(leaf).statistics
+            total += size
+            if statistics is not None and statistics.has_min_max and statistics.min < below:
+                read += size
+    return read, total
+
+
+def _percent(ratio: Fraction) -> str:
+    whole, dot, rest = f"{float(ratio * 100):g}".partition(".")
+    return f"{whole:0>2}{dot}{rest}"
+
+
+def _with_our_columns(rows: Rows, selection: Selection) -> tuple[Dataset, dict[str, str]]:
+    """The source rows with our columns beside their own; a name that is taken gets `tamis_` before it."""
+    decided = pa.concat_tables([selection.kept, selection.removed]).sort_by("index")
+    excluded = selection.excluded
+    n = len(rows)
+    place = decided["index"].to_numpy()
+    columns: dict[str, np.ndarray] = {name: np.full(n, None, object) for name in OUR_COLUMNS}
+    columns["row_id"][:] = rows.row_ids
+    columns["source_index"][:] = range(n)
+    for name in ("score", "order", "rank", "reason"):
+        columns[name][place] = decided[name].to_pylist()
+    for index, reason in zip(excluded["index"].to_pylist(), excluded["reason"].to_pylist(), strict=True):
+        columns["reason"][index] = reason
+    types = {"score": pa.float64(), "order": pa.int64(), "rank": pa.float64(), "source_index": pa.int64()}
+    taken = rows.dataset.column_names
+    names = {name: f"tamis_{name}" if name in taken else name for name in OUR_COLUMNS}
+    dataset = rows.dataset
+    for name, values in columns.items():
+        dataset = dataset.add_column(names[name], pa.array(values, types.get(name, pa.string())))
+    return dataset, names
+
+
+def _bands(selection: Selection, ratios: Sequence[Fraction]) -> list[_Band]:
+    """One file between each two cuts, from the highest scores down; below the last cut, all that every config keeps."""
+    facts = selection.facts
+    n = facts["rows_sieved"]
+    cuts = [cut(float(r), n, keep=facts["named_by_keep"], remove=facts["named_by_remove"]) for r in ratios]
+    names = ["named", *(f"top-{_percent(a)}-{_percent(b)}" for a, b in pairwise(ratios)), "rest"]
+    edges = [n, *(n - k for k in cuts), OUTSIDE]
+    return [_Band(name, low, high) for name, (high, low) in zip(names, pairwise(edges), strict=True)]
+
+
+def _write(dataset: Dataset, folder: Path, name: str, row_group_rows: int) -> int:
+    """Writes one band whole, if it has rows; the number of its rows."""
+    if len(dataset):
+        path = folder / "data" / f"{name}.parquet"
+        path.parent.mkdir(exist_ok=True)
+        partial = path.with_suffix(".partial")
+        dataset.to_parquet(partial, batch_size=row_group_rows)
+        with partial.open("rb+") as stream:
+            os.fsync(stream.fileno())
+        partial.replace(path)
+    return len(dataset)
+
+
+def _configs(ratios: Sequence[Fraction], bands: Sequence[_Band], counts: dict[str, int]) -> dict[str, list[str]]:
+    """The files of each config; a config without rows is left out."""
+    files = [band.name for band in bands]
+    configs = {"all": [*files, _UNSCORED]}
+    for i, ratio in enumerate(ratios, 1):
+        configs[f"drop-{_percent(ratio)}"] = files[i:]
+        configs[f"removed-{_percent(ratio)}"] = files[:i]
+    configs[_UNSCORED] = [_UNSCORED]
+    with_rows = {name: [file for file in of if counts[file]] for name, of in configs.items()}
+    return {name: of for name, of in with_rows.items() if of}
+
+
+def _card(exported: Exported, selection: Selection, configs: dict[str, list[str]], names: dict[str, str]) -> str:
+    facts = selection.facts
+    scores, n, k = facts["scores"], facts["rows_sieved"], facts["rows_removed"]
+    total = exported.configs["all"]
+    bands = {file for files in configs.values() for file in files}
+    size_of = {file: _uncompressed(exported.folder / "data" / f"{file}.parquet") for file in bands}
+    sizes = [sum(size_of[file] for file in files) for files in configs.values()]
+    yaml_block = {
+        "size_categories": [_size_category(total)],
+        "language": sorted(facts["removed_by_language"]),
+        "tags": ["tamis", "data-filtering", "gradient-attribution"],
+        "configs": [
+            {
+                "config_name": name,
+                **({"default": True} if name == exported.default else {}),
+                "data_files": [{"split": "train", "path": [f"data/{file}.parquet" for file in files]}],
+            }
+            for name, files in configs.items()
+        ],
+        "dataset_info": [
+            {"config_name": name, "splits": [{"name": "train", "num_bytes": size, "num_examples": rows}]}
+            for (name, rows), size in zip(exported.configs.items(), sizes, strict=True)
+        ],
+    }
+    read, whole = filter_cost(exported.folder, n - cut(0.33, n), exported.order_column)
+    rates = "\n".join(
+        f"| {name} | {rate['rows']} | {rate['removed']} | {rate['rate']:.1%} |"
+        for name, rate in facts["removed_by_source"].items()
+    )
+    reasons = Counter(selection.excluded["reason"].to_pylist())
+    unscored = "".join(f"- {count} x {reason}\n" for reason, count in reasons.most_common()) or "None.\n"
+    return CARD.format(
+        yaml=yaml.safe_dump(yaml_block, sort_keys=False, allow_unicode=True),
+        source=scores["source"]["dataset_name"],
+        total=total,
+        k=k,
+        n=n,
+        rate=k / n,
+        similarity=scores["similarity"],
+        target_rows=scores["target_rows"],
+        default=exported.default,
+        digest=facts["digest"],
+        order=exported.order_column,
+        source_index=names["source_index"],
+        columns=", ".join(f"`{name}`" for name in names.values()),
+        below=n - cut(0.33, n),
+        read=read,
+        whole=whole,
+        rates=rates,
+        unscored=unscored,
+    )
+
+
+def _uncompressed(path: Path) -> int:
+    metadata = pq.read_metadata(path)
+    return sum(metadata.row_group(group).total_byte_size for group in range(metadata.num_row_groups))
+
+
+def _size_category(rows: int) -> str:
+    edges = ((10**3, "n<1K"), (10**4, "1K<n<10K"), (10**5, "10K<n<100K"), (10**6, "100K<n<1M"), (10**7, "1M<n<10M"))
+    return next((name for edge, name in edges if rows < edge), "10M<n<100M")

@@ -1,0 +1,207 @@
+"""Scores and a ratio to what is kept and what is removed, each row with its reason.
+
+A row is removed if and only if its order is at least n - k, where k = floor(ratio x n) in exact arithmetic: plain
+floats give 28 for .29 x 100. The lists of ids to keep and to remove move rows to the two ends of the order, so that
+the order alone decides every ratio.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+import yaml
+
+from tamis.errors import UsageError
+from tamis.influence.scores import EXCLUDED, order_by, read_scores
+from tamis.provenance import claim_folder, write_parquet, write_whole
+from tamis.recipe import SelectRecipe, digest
+
+OUTSIDE = -1
+"""The order of a row that the subset leaves out: below every cut."""
+
+KEPT, REMOVED, SELECTION = "kept.parquet", "removed.parquet", "selection.yaml"
+_BOUNDARY_ROWS = 5
+
+
+@dataclass(frozen=True)
+class Selection:
+    """A cut through scored rows.
+
+    Attributes:
+        kept: The scores' columns with `order` and `rank` within the subset, and `reason`, in source order.
+        removed: The same for the removed rows.
+        excluded: Rows that have no score, with their reason; neither kept nor removed.
+        facts: What `selection.yaml` holds: digest, ratio, n, k, counts by source and language, boundary rows, source.
+    """
+
+    kept: pa.Table
+    removed: pa.Table
+    excluded: pa.Table
+    facts: dict[str, Any]
+
+
+def cut(ratio: float, rows: int, *, keep: int = 0, remove: int = 0) -> int:
+    """How many of `rows` are removed: floor(ratio x rows), at least `remove` and leaving at least `keep`."""
+    return min(max(math.floor(Fraction(str(ratio)) * rows), remove), rows - keep)
+
+
+def select(recipe: SelectRecipe) -> Selection:
+    """The rows kept and removed at a ratio, written to `recipe.output_dir`.
+
+    Raises:
+        UsageError: The scores cannot be read, the ratio is not from 0 to 1, a subset is empty, a listed id is unknown
+            or listed twice, or a score is not a number.
+    """
+    if not 0 <= recipe.ratio <= 1:
+        raise UsageError(f"--ratio {recipe.ratio}: not from 0 to 1")
+    scores = read_scores(recipe.scores)
+    values = scores.table["score"].to_numpy()
+    if not np.isfinite(values).all():
+        row = scores.table["row_id"][int(np.flatnonzero(~np.isfinite(values))[0])]
+        raise UsageError(f"{recipe.scores}: the score of row {row} is not a number")
+    inside = _subset(scores.table, recipe)
+    keep, remove = _listed("--keep", recipe.keep), _listed("--remove", recipe.remove)
+    _refuse_lists(scores.table, inside, keep, remove)
+
+    ids = scores.table["row_id"]
+    kept_by_name, removed_by_name = _is_in(ids, keep) & inside, _is_in(ids, remove)
+    place = kept_by_name * -1 + removed_by_name * 1
+    n = int(inside.sum())
+    order = np.full(len(ids), OUTSIDE, np.int64)
+    order[inside] = order_by(
+        scores.table.filter(pa.array(inside)).append_column("place", pa.array(place[inside])), ("place", "ascending")
+    )
+    k = cut(recipe.ratio, n, keep=int(kept_by_name.sum()), remove=len(remove))
+    gone = order >= n - k
+    reasons = np.select(
+        [~inside, kept_by_name, removed_by_name, gone],
+        ["outside the subset", "named by --keep", "named by --remove", f"among the {k} highest scores of {n}"],
+        f"below the {k} highest scores of {n}",
+    )
+    table = scores.table.drop_columns(["order", "rank"])
+    for name, column in (("order", order), ("rank", np.where(inside, order / max(n, 1), OUTSIDE)), ("reason", reasons)):
+        table = table.append_column(name, pa.array(column))
+    identity = {
+        "scores": scores.metadata["digest"],
+        "ratio": str(recipe.ratio),
+        "source": sorted(recipe.source),
+        "language": sorted(recipe.language),
+        "keep": hashlib.sha256("\n".join(sorted(keep)).encode()).hexdigest(),
+        "remove": hashlib.sha256("\n".join(sorted(remove)).encode()).hexdigest(),
+    }
+    facts = {
+        "digest": digest(identity),
+        "ratio": recipe.ratio,
+        "rows_sieved": n,
+        "rows_removed": k,
+        "rows_outside_the_subset": len(ids) - n,
+        "rows_excluded": len(scores.excluded),
+        "named_by_keep": int(kept_by_name.sum()),
+        "named_by_remove": len(remove),
+        "removed_by_source": removal_rates(table, gone, inside, "source"),
+        "removed_by_language": removal_rates(table, gone, inside, "language"),
+        "boundary": _boundary(table, n - k),
+        "scores": scores.metadata,
+    }
+    selection = Selection(table.filter(pa.array(~gone)), table.filter(pa.array(gone)), scores.excluded, facts)
+    folder = claim_folder(recipe, str(facts["digest"]))
+    write_parquet(folder / KEPT, selection.kept)
+    write_parquet(folder / REMOVED, selection.removed)
+    write_parquet(folder / EXCLUDED, selection.excluded)
+    write_whole(folder / SELECTION, yaml.safe_dump(facts, sort_keys=False, allow_unicode=True).encode())
+    return selection
+
+
+def read_selection(path: Path | str) -> Selection:
+    """The selection that `tamis select` wrote to a folder.
+
+    Raises:
+        UsageError: There is none, or it is not whole.
+    """
+    folder = Path(path)
+    try:
+        facts = yaml.safe_load((folder / SELECTION).read_text())
+        tables = [pq.read_table(folder / name) for name in (KEPT, REMOVED, EXCLUDED)]
+    except (OSError, pa.ArrowInvalid, yaml.YAMLError) as error:
+        raise UsageError(f"{path}: no selection there ({SELECTION} is missing or not whole)") from error
+    return Selection(*tables, facts)
+
+
+def removal_rates(table: pa.Table, gone: np.ndarray, inside: np.ndarray, column: str) -> dict[str, dict[str, Any]]:
+    """Rows, removed rows and their rate for every value of a column, sieved rows only; most removed first."""
+    names = np.asarray(table[column].to_pylist(), dtype=object)
+    rates = {}
+    for name in sorted({str(name) for name in names[inside]}):
+        mine = inside & (names == name)
+        rows, removed = int(mine.sum()), int((mine & gone).sum())
+        rates[name] = {"rows": rows, "removed": removed, "rate": round(removed / rows, 4)}
+    return dict(sorted(rates.items(), key=lambda item: -item[1]["rate"]))
+
+
+def _subset(table: pa.Table, recipe: SelectRecipe) -> np.ndarray:
+    inside = np.ones(len(table), bool)
+    for flag, column, wanted in (("source", "source", recipe.source), ("language", "language", recipe.language)):
+        if not wanted:
+            continue
+        there = sorted(set(table[column].to_pylist()))
+        unknown = [name for name in wanted if name not in there]
+        if unknown:
+            raise UsageError(f"--{flag} {unknown[0]}: no such {flag} in {recipe.scores}; there are {', '.join(there)}")
+        inside &= _is_in(table[column], wanted)
+    if not inside.any():
+        raise UsageError(f"{recipe.scores}: no row is in the subset of --source and --language")
+    return inside
+
+
+def _is_in(column: pa.ChunkedArray, names: Sequence[str]) -> np.ndarray:
+    return pc.is_in(column, value_set=pa.array(names, pa.string())).to_numpy()
+
+
+def _listed(flag: str, path: str | None) -> list[str]:
+    if path is None:
+        return []
+    try:
+        lines = Path(path).read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"{flag} {path}: cannot be read: {error}") from error
+    return list(dict.fromkeys(line.strip() for line in lines if line.strip()))
+
+
+def _refuse_lists(table: pa.Table, inside: np.ndarray, keep: Sequence[str], remove: Sequence[str]) -> None:
+    known = set(table["row_id"].to_pylist())
+    sieved = set(table["row_id"].filter(pa.array(inside)).to_pylist())
+    for flag, names in (("--keep", keep), ("--remove", remove)):
+        unknown = [name for name in names if name not in known]
+        if unknown:
+            raise UsageError(f"{flag}: {len(unknown)} of its ids are no scored row, such as {unknown[0]}")
+    both = sorted({*keep} & {*remove})
+    if both:
+        raise UsageError(f"--keep and --remove both name row {both[0]}")
+    outside = [name for name in remove if name not in sieved]
+    if outside:
+        raise UsageError(f"--remove names row {outside[0]}, which --source or --language leaves out")
+
+
+def _boundary(table: pa.Table, first_removed: int) -> dict[str, list[Mapping[str, Any]]]:
+    """The rows nearest to the cut, nearest first."""
+    columns = table.select(["row_id", "source", "score", "order"])
+
+    def between(low: int, high: int) -> list[Mapping[str, Any]]:
+        order = table["order"]
+        near = columns.filter(pc.and_(pc.greater_equal(order, max(low, 0)), pc.less(order, high)))
+        return list(near.sort_by("order").to_pylist())
+
+    return {
+        "removed_just_above": between(first_removed, first_removed + _BOUNDARY_ROWS),
+        "kept_just_below": between(first_removed - _BOUNDARY_ROWS, first_removed)[::-1],
+    }
