@@ -1,4 +1,4 @@
-"""The masked ids read back as the answers that the template shows and their end of turn, whatever the template does."""
+"""The masked ids read back as the answers that the template shows and their ends of turn, whatever it does."""
 
 from __future__ import annotations
 
@@ -18,14 +18,17 @@ from tamis.chat import PLAIN_TEMPLATE, ChatRenderer, Example, Message, RowError
 from tamis.errors import UsageError
 
 DEFAULT_SYSTEM = (
-    "{% if messages[0]['role'] != 'system' %}<|im_start|>system\nYou answer the user.<|im_end|>\n{% endif %}" + tiny.CHATML
+    "{% if messages[0]['role'] != 'system' %}<|im_start|>system\nYou answer the user.<|im_end|>\n{% endif %}"
+    + tiny.CHATML
 )
 GENERATION = (
-    "{% for m in messages %}<|im_start|>{{ m.role }}\n{% if m.role == 'assistant' %}{% generation %}{{ m.content }}"
-    "<|im_end|>{% endgeneration %}{% else %}{{ m.content }}<|im_end|>{% endif %}\n{% endfor %}"
+    "{% for m in messages %}<|im_start|>{{ m.role }}\n{% if m.role == 'assistant' %}{% generation %}"
+    "{{ m.content }}<|im_end|>{% endgeneration %}{% else %}{{ m.content }}<|im_end|>{% endif %}"
+    "{{ '\n' }}{% endfor %}"
 )
 HEADERS = (
-    "{{ bos_token }}{% for m in messages %}<|head|>{{ m.role }}<|tail|>\n\n{{ m.content | trim }}<|eot|>{% endfor %}"
+    "{{ bos_token }}{% for m in messages %}<|head|>{{ m.role }}<|tail|>\n\n{{ m.content | trim }}<|eot|>"
+    "{% endfor %}"
 )
 INST = (
     "{{ bos_token }}{% for m in messages %}{% if m.role == 'user' %}[INST] {{ m.content | trim }} [/INST]"
@@ -33,8 +36,9 @@ INST = (
     "{% else %} {{ m.content | trim }} {{ eos_token }}{% endif %}{% endfor %}"
 )
 MODEL = (
-    "{{ bos_token }}{% for m in messages %}{% if m.role == 'system' %}{{ raise_exception('No system role, please') }}"
-    "{% endif %}<start_of_turn>{{ 'model' if m.role == 'assistant' else m.role }}\n{{ m.content | trim }}<end_of_turn>\n"
+    "{{ bos_token }}{% for m in messages %}"
+    "{% if m.role == 'system' %}{{ raise_exception('No system role, please') }}{% endif %}"
+    "<start_of_turn>{{ 'model' if m.role == 'assistant' else m.role }}\n{{ m.content | trim }}<end_of_turn>\n"
     "{% endfor %}"
 )
 THINK = """
@@ -45,24 +49,32 @@ THINK = """
     {%- if m.role != 'assistant' -%}
         {{- m.content -}}
     {%- else -%}
-        {%- set thought = m.content.split('</think>')[0].split('<think>')[-1].strip('\\n') if '</think>' in m.content else '' -%}
+        {%- set parts = m.content.split('</think>') -%}
+        {%- set thought = parts[0].split('<think>')[-1].strip('\\n') if parts | length > 1 else '' -%}
         {%- if loop.last -%}{{- '<think>\\n' + thought + '\\n</think>\\n\\n' -}}{%- endif -%}
-        {{- m.content.split('</think>')[-1].lstrip('\\n') -}}
+        {{- parts[-1].lstrip('\\n') -}}
     {%- endif -%}
     {{- '<|im_end|>\\n' -}}
 {%- endfor -%}
 """
 COUNTED = "{{ messages | length }} turns\n" + tiny.CHATML
 FINAL = (
-    "{% for m in messages %}<|im_start|>{{ 'final ' if loop.last and messages | length > 2 }}{{ m.role }}\n{{ m.content }}"
-    "<|im_end|>{% if not loop.last %}\n{% endif %}{% endfor %}"
+    "{% for m in messages %}<|im_start|>{{ 'final ' if loop.last and messages | length > 2 }}{{ m.role }}\n"
+    "{{ m.content }}<|im_end|>{% if not loop.last %}\n{% endif %}{% endfor %}"
 )
 UPPER = tiny.CHATML.replace("message['content']", "message['content'] | upper")
-TEXT_END = "{% for m in messages %}{{ m.role }}: {{ m.content }}{{ '\n###' if m.role == 'assistant' }}\n{% endfor %}"
+TEXT_END = (
+    "{% for m in messages %}{{ m.role }}: {{ m.content }}{{ '\n###' if m.role == 'assistant' }}\n{% endfor %}"
+)
 NO_END = "{% for m in messages %}### {{ m.role }}:\n{{ m.content }}\n\n{% endfor %}"
+TWO_ENDS = DEFAULT_SYSTEM + "{{ bos_token }}"
 NEXT_IS_SPECIAL = "{% for m in messages %}<|{{ m.role }}|>\n{{ m.content }}\n{% endfor %}"
-LAST_ONLY = "{% for m in messages %}<|{{ m.role }}|>\n{{ m.content }}{{ eos_token if loop.last else '\n' }}{% endfor %}"
-NOT_LAST = "{% for m in messages %}<|{{ m.role }}|>\n{{ m.content }}{{ eos_token + '\n' if not loop.last }}{% endfor %}"
+LAST_ONLY = (
+    "{% for m in messages %}<|{{ m.role }}|>\n{{ m.content }}{{ eos_token if loop.last else '\n' }}{% endfor %}"
+)
+NOT_LAST = (
+    "{% for m in messages %}<|{{ m.role }}|>\n{{ m.content }}{{ eos_token + '\n' if not loop.last }}{% endfor %}"
+)
 
 CHATML_SPECIALS = ("<|im_start|>", "<|im_end|>")
 ROLE_SPECIALS = ("<|bos|>", "<|eos|>", "<|user|>", "<|assistant|>", "<|system|>")
@@ -99,11 +111,15 @@ FAMILIES = {
     "inst": Family(INST, ends(" </s>", trims=True), ("<s>", "</s>")),
     "inst-special": Family(INST, ends(" </s>", trims=True), ("<s>", "</s>", "[INST]", "[/INST]")),
     "model": Family(
-        MODEL, ends("<end_of_turn>", trims=True), ("<bos>", "<eos>", "<start_of_turn>", "<end_of_turn>"), system=False
+        MODEL,
+        ends("<end_of_turn>", trims=True),
+        ("<bos>", "<eos>", "<start_of_turn>", "<end_of_turn>"),
+        system=False,
     ),
     "think": Family(THINK, thinks),
     "counted": Family(COUNTED, ends("<|im_end|>")),
     "final": Family(FINAL, ends("<|im_end|>")),
+    "two-ends": Family(TWO_ENDS, ends("<|im_end|>")),
     "upper": Family(UPPER, lambda answer, last: answer.upper() + "<|im_end|>"),
     "text-end": Family(TEXT_END, ends("\n###"), ("<s>", "</s>")),
     "no-end": Family(NO_END, ends(""), ("<s>", "</s>"), flags=frozenset({"no_end_of_turn"})),
@@ -151,7 +167,7 @@ def edges(tokenizer: PreTrainedTokenizerFast, ids: Sequence[int]) -> set[int]:
 
 
 def check(tokenizer: PreTrainedTokenizerFast, messages: Sequence[Message], expected: Sequence[str]) -> Example:
-    """The contract: masked ids read back as `expected`; ids are those of the text, in pieces only where they must."""
+    """Masked ids read back as `expected`; all ids are those of the text, tokenised apart only where they must."""
     example = ChatRenderer(tokenizer).render(messages)
     text = rendered(tokenizer, messages)
     assert masked(tokenizer, example) == "".join(expected)
@@ -191,38 +207,47 @@ CONVERSATIONS = {
 }
 
 
+SYSTEM = "The answer is yes or no, user."
+WITH_SYSTEM = {
+    f"{name}{'-system' if system else ''}": (family, system)
+    for name, family in FAMILIES.items()
+    for system in ([None, SYSTEM] if family.system else [None])
+}
+
+
 @pytest.mark.parametrize("turns", CONVERSATIONS.values(), ids=CONVERSATIONS)
-@pytest.mark.parametrize("family", FAMILIES.values(), ids=FAMILIES)
-@pytest.mark.parametrize("system", [None, "The answer is yes or no, user."], ids=["", "system"])
-def test_masked_ids_are_the_answers_and_their_ends(family: Family, turns: list[str], system: str | None) -> None:
-    if system and not family.system:
-        pytest.skip("the template refuses a system turn")
+@pytest.mark.parametrize(("family", "system"), WITH_SYSTEM.values(), ids=WITH_SYSTEM)
+def test_masked_ids_are_the_answers_and_their_ends(family: Family, system: str | None, turns: list[str]) -> None:
     tokenizer, answers = family.tokenizer(), turns[1::2]
     expected = [family.shown(answer, i == len(answers) - 1) for i, answer in enumerate(answers)]
     example = check(tokenizer, chat(*turns, system=system), expected)
-    changed = {"template_changed"} if family is FAMILIES["upper"] and any(a.upper() != a for a in answers) else set()
-    assert set(example.flags) == family.flags | changed
+    changed = family is FAMILIES["upper"] and any(answer.upper() != answer for answer in answers)
+    assert set(example.flags) == family.flags | ({"template_changed"} if changed else set())
 
 
-@pytest.mark.parametrize("answer", [" yes", "\nyes", "\n\nyes", "yes ", "yes\n\n", " \n yes \n ", "\tyes\u00a0", "yes\u3000"])
+@pytest.mark.parametrize(
+    "answer", [" yes", "\nyes", "\n\nyes", "yes ", "yes\n\n", " \n yes \n ", "\tyes\u00a0", "yes\u3000"]
+)
 @pytest.mark.parametrize("family", FAMILIES.values(), ids=FAMILIES)
 def test_white_space_at_the_edge_of_an_answer_stands_as_the_template_shows_it(family: Family, answer: str) -> None:
     shown = [family.shown(answer, False), family.shown("no", True)]
-    if family is FAMILIES["think"]:
-        shown[0] = answer.lstrip("\n") + "<|im_end|>"
     example = check(family.tokenizer(), chat("What?", answer, "And?", "no"), shown)
-    assert ("template_changed" in example.flags) == (answer not in shown[0] or family is FAMILIES["upper"])
+    changed = shown[0] != answer + family.shown("", False) or family is FAMILIES["upper"]
+    assert ("template_changed" in example.flags) == changed
 
 
 def test_an_answer_tokenised_apart_keeps_its_own_tokens() -> None:
     tokenizer = tiny.tokenizer()
-    example = check(tokenizer, chat("What?", "\nyes"), ["\nyes<|im_end|>"])
-    whole = tokenizer(rendered(tokenizer, chat("What?", "\nyes")), add_special_tokens=False)["input_ids"]
-    assert tokenizer.convert_tokens_to_ids("ĊĊ") in whole and example.input_ids != whole
-    assert not example.flags
+    messages = chat("What?", "\n\nyes")
+    example = check(tokenizer, messages, ["\n\nyes<|im_end|>"])
+    whole = tokenizer(rendered(tokenizer, messages), add_special_tokens=False)["input_ids"]
+    straddling = tokenizer.convert_tokens_to_ids("ĊĊ")
+    assert straddling in whole and straddling not in example.input_ids and not example.flags
 
 
-@pytest.mark.parametrize("special", ["<|im_end|>", "<|im_start|>", "<|im_start|>assistant\n", "<|im_end|>\n<|im_start|>user\n"])
+@pytest.mark.parametrize(
+    "special", ["<|im_end|>", "<|im_start|>", "<|im_start|>assistant\n", "<|im_end|>\n<|im_start|>user\n"]
+)
 @pytest.mark.parametrize("answer", ["{}", "a{}", "{}a", "{}{}", "a {} b"])
 def test_an_answer_may_hold_special_tokens(special: str, answer: str) -> None:
     answer = answer.replace("{}", special)
@@ -233,8 +258,8 @@ def test_pad_is_eos_and_the_mask_goes_by_position() -> None:
     tokenizer = tiny.tokenizer()
     assert tokenizer.pad_token_id == tokenizer.eos_token_id
     example = check(tokenizer, chat("<|im_end|>", "a", "b", "c", system="d"), ["a<|im_end|>", "c<|im_end|>"])
-    at_eos = [m for t, m in zip(example.input_ids, example.response_mask, strict=True) if t == tokenizer.eos_token_id]
-    assert at_eos == [False, False, False, True, False, True]
+    positions = [i for i, token in enumerate(example.input_ids) if token == tokenizer.eos_token_id]
+    assert [example.response_mask[i] for i in positions] == [False, False, False, True, False, True]
 
 
 # Reasoning
@@ -245,16 +270,16 @@ def test_reasoning_is_dropped_from_earlier_turns_and_kept_in_the_last(thought: s
     said = f"<think>\n{thought}\n</think>\n\nyes"
     if thought == "<think>":
         said = "<think>\nThe word think\n</think>\n\n<think> is a tag"
-    example = check(tiny.tokenizer(THINK), chat("yes?", said, "no?", said), [thinks(said, False), thinks(said, True)])
+    example = check(
+        tiny.tokenizer(THINK), chat("yes?", said, "no?", said), [thinks(said, False), thinks(said, True)]
+    )
     assert example.flags == ("template_changed",)
     assert check(tiny.tokenizer(THINK), chat("yes?", said), [thinks(said, True)]).flags == ()
 
 
 def test_reasoning_written_otherwise_is_labelled_as_shown() -> None:
     said = "<think>Let me see.</think>yes"
-    example = check(
-        tiny.tokenizer(THINK), chat("yes?", said), ["<think>\nLet me see.\n</think>\n\nyes<|im_end|>"]
-    )
+    example = check(tiny.tokenizer(THINK), chat("yes?", said), ["<think>\nLet me see.\n</think>\n\nyes<|im_end|>"])
     assert example.flags == ("template_changed",)
 
 
@@ -295,6 +320,19 @@ def test_a_template_may_change_answers(change: str, answer: str, shown: str) -> 
     assert ("template_changed" in example.flags) == (answer != shown)
 
 
+@pytest.mark.parametrize("answers", [["yes"], ["yes", "no"], ["\nyes ", "length"]])
+def test_the_top_may_depend_on_what_is_said(answers: list[str]) -> None:
+    template = "{{ messages | map(attribute='content') | join | length }} characters\n" + tiny.CHATML
+    turns = [turn for answer in answers for turn in ("What is the length of this?", answer)]
+    assert not check(tiny.tokenizer(template), chat(*turns), [f"{answer}<|im_end|>" for answer in answers]).flags
+
+
+def test_what_follows_an_answer_may_not_depend_on_it() -> None:
+    template = tiny.CHATML + "{{ messages | map(attribute='content') | join | length }} characters"
+    with pytest.raises(RowError, match="what follows an answer depend on it"):
+        ChatRenderer(tiny.tokenizer(template)).render(chat("What is the length of this?", "a long answer"))
+
+
 def test_an_answer_shown_twice_is_refused() -> None:
     template = "{{ messages[-1].content }}\n" + tiny.CHATML
     with pytest.raises(RowError, match="shows an answer more than once"):
@@ -302,7 +340,10 @@ def test_an_answer_shown_twice_is_refused() -> None:
 
 
 def test_a_turn_the_template_hides_is_not_labelled() -> None:
-    template = "{% for m in messages if loop.index0 != 1 %}<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>\n{% endfor %}"
+    template = (
+        "{% for m in messages %}{% if loop.index0 != 1 %}<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>"
+        "{% endif %}{% endfor %}"
+    )
     tokenizer = tiny.tokenizer(template)
     example = check(tokenizer, chat("yes?", "yes", "no?", "no"), ["no<|im_end|>"])
     assert example.flags == ("template_changed",)
@@ -330,11 +371,17 @@ def test_an_end_of_turn_after_all_but_the_last_turn() -> None:
     assert example.flags == ("no_end_of_turn",)
 
 
+@pytest.mark.parametrize("condition", ["messages[0].role != 'system'", "messages | length > 3"])
+@pytest.mark.parametrize("base", [tiny.CHATML, TEXT_END.replace("\n###", "<|im_end|>")])
+def test_the_end_of_turn_is_found_where_a_template_refuses_most_conversations(condition: str, base: str) -> None:
+    template = f"{{% if {condition} %}}{{{{ raise_exception('not this one') }}}}{{% endif %}}" + base
+    assert not check(tiny.tokenizer(template), chat("a", "b", system="c"), ["b<|im_end|>"]).flags
+
+
 def test_a_special_token_that_takes_the_space_after_it_is_an_end_of_turn() -> None:
     tokenizer = tiny.tokenizer(tiny.CHATML, ("<s>", "</s>"))
-    tokenizer.add_special_tokens(
-        {"additional_special_tokens": [AddedToken("<|im_start|>"), AddedToken("<|im_end|>", rstrip=True, special=True)]}
-    )
+    greedy = AddedToken("<|im_end|>", rstrip=True, special=True)
+    tokenizer.add_special_tokens({"additional_special_tokens": [AddedToken("<|im_start|>"), greedy]})
     example = ChatRenderer(tokenizer).render(chat("a", "yes", "b", "no"))
     text = rendered(tokenizer, chat("a", "yes", "b", "no"))
     assert example.input_ids == tokenizer(text, add_special_tokens=False)["input_ids"]
@@ -346,9 +393,10 @@ def test_a_special_token_that_takes_the_space_after_it_is_an_end_of_turn() -> No
 
 CALL = {"type": "function", "function": {"name": "look", "arguments": {"at": "this"}}}
 TOOLS = (
-    "{% for m in messages %}<|im_start|>{{ m.role }}\n{% if m.tool_calls is defined %}{% if m.content %}{{ m.content }}\n"
-    "{% endif %}{% for c in m.tool_calls %}<call>{{ c.function | tojson }}</call>{% endfor %}{% else %}{{ m.content }}"
-    "{% endif %}<|im_end|>\n{% endfor %}"
+    "{% for m in messages %}<|im_start|>{{ m.role }}\n{% if m.tool_calls is defined %}"
+    "{% if m.content %}{{ m.content }}\n{% endif %}"
+    "{% for c in m.tool_calls %}<call>{{ c.function | tojson }}</call>{% endfor %}"
+    "{% else %}{{ m.content }}{% endif %}<|im_end|>\n{% endfor %}"
 )
 CALLED = '<call>{"name": "look", "arguments": {"at": "this"}}</call>'
 
@@ -362,19 +410,21 @@ def tool_chat(content: str | None = None) -> list[Message]:
     ]
 
 
-@pytest.mark.parametrize(("content", "shown"), [(None, CALLED), ("Wait.", f"Wait.\n{CALLED}"), ("look", f"look\n{CALLED}")])
+@pytest.mark.parametrize(
+    ("content", "shown"), [(None, CALLED), ("Wait.", f"Wait.\n{CALLED}"), ("look", f"look\n{CALLED}")]
+)
 def test_calls_are_answers_and_tool_turns_are_not(content: str | None, shown: str) -> None:
     example = check(tiny.tokenizer(TOOLS), tool_chat(content), [f"{shown}<|im_end|>", "It is this.<|im_end|>"])
     assert example.flags == ()
     check(tiny.tokenizer(TOOLS), tool_chat(content)[:2], [f"{shown}<|im_end|>"])
 
 
-def test_a_template_may_ask_for_a_call_before_a_tool_turn() -> None:
-    template = (
-        "{% for m in messages %}{% if m.role == 'tool' and messages[loop.index0 - 1].tool_calls is not defined %}"
-        "{{ raise_exception('a tool turn follows a call') }}{% endif %}{% endfor %}" + TOOLS
-    )
-    check(tiny.tokenizer(template), tool_chat(), [f"{CALLED}<|im_end|>", "It is this.<|im_end|>"])
+@pytest.mark.parametrize("otherwise", ["{{ raise_exception('a tool turn follows a call') }}", "stray "])
+def test_a_template_may_treat_a_tool_turn_without_a_call_otherwise(otherwise: str) -> None:
+    condition = "m.role == 'tool' and messages[loop.index0 - 1].tool_calls is not defined"
+    stray = f"{{% if {condition} %}}{otherwise}{{% endif %}}"
+    tokenizer = tiny.tokenizer(TOOLS.replace("{{ m.role }}", stray + "{{ m.role }}"))
+    check(tokenizer, tool_chat(), [f"{CALLED}<|im_end|>", "It is this.<|im_end|>"])
 
 
 @pytest.mark.parametrize("template", [None, tiny.CHATML], ids=["plain", "chatml"])
@@ -434,7 +484,7 @@ def test_of_several_templates_the_default_is_used() -> None:
     assert ChatRenderer(tokenizer).render(chat("a", "b")) == expected
     assert ChatRenderer(tokenizer).digest == digest
     tokenizer.chat_template = cast(Any, {"tool_use": TOOLS, "rag": UPPER})
-    with pytest.raises(UsageError, match="none of its chat templates .*rag, tool_use.* is the default"):
+    with pytest.raises(UsageError, match=r"none of its chat templates \(rag, tool_use\) is the default"):
         ChatRenderer(tokenizer)
 
 
@@ -453,12 +503,15 @@ def test_a_slow_tokenizer_is_refused() -> None:
 
 
 def test_a_token_with_a_part_of_a_character_of_either_side_is_split() -> None:
-    first, last = ("\u00c3", "\u00a9")  # the two bytes of an e with an accent, as a byte-level vocabulary writes them
+    first, last = "\u00c3\u00a9"  # the two bytes of an e with an accent, as a byte-level vocabulary writes them
     vocab = {token: i for i, token in enumerate([*sorted(pre_tokenizers.ByteLevel.alphabet()), last + first])}
     bpe = Tokenizer(models.BPE(vocab, [(last, first)]))
-    bpe.pre_tokenizer, bpe.decoder = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False), decoders.ByteLevel()
+    bpe.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
+    bpe.decoder = decoders.ByteLevel()
     tokenizer = PreTrainedTokenizerFast(tokenizer_object=bpe)
-    tokenizer.chat_template = "{% for m in messages %}{{ m.role }}é{{ m.content }}{{ 'é' if m.role == 'assistant' }}{% endfor %}"
+    tokenizer.chat_template = (
+        "{% for m in messages %}{{ m.role }}é{{ m.content }}{{ 'é' if m.role == 'assistant' }}{% endfor %}"
+    )
     example = check(tokenizer, chat("é", "é", "éé", "éaé"), ["éé", "éaéé"])
     assert last + first in tokenizer.convert_ids_to_tokens(example.input_ids) and not example.flags
 
@@ -466,8 +519,8 @@ def test_a_token_with_a_part_of_a_character_of_either_side_is_split() -> None:
 def test_a_tokenizer_that_tidies_what_it_decodes_is_split_like_any_other() -> None:
     tokenizer = tiny.tokenizer()
     tokenizer.clean_up_tokenization_spaces = True
-    example = ChatRenderer(tokenizer).render(chat("Is it , so ?", "\nI do n't know , do you ?"))
-    assert masked(tokenizer, example) == "\nI do n't know , do you ?<|im_end|>" and not example.flags
+    example = ChatRenderer(tokenizer).render(chat("Is it , so ?", "\n\nI do n't know , do you ?"))
+    assert masked(tokenizer, example) == "\n\nI do n't know , do you ?<|im_end|>" and not example.flags
 
 
 def metaspace(kind: str, template: str | None, specials: tuple[str, ...]) -> PreTrainedTokenizerFast:
@@ -479,21 +532,33 @@ def metaspace(kind: str, template: str | None, specials: tuple[str, ...]) -> Pre
             [decoders.Replace("▁", " "), decoders.ByteFallback(), decoders.Fuse(), decoders.Strip(" ", 1, 0)]
         )
     else:
-        bpe.pre_tokenizer = pre_tokenizers.Metaspace(prepend_scheme=kind, split=False)
+        bpe.pre_tokenizer = pre_tokenizers.Metaspace(prepend_scheme=kind)
         bpe.decoder = decoders.Sequence([decoders.ByteFallback(), decoders.Metaspace(prepend_scheme=kind)])
     bytes_ = [f"<0x{i:02X}>" for i in range(256)]
-    trainer = trainers.BpeTrainer(vocab_size=600, special_tokens=["<unk>", *specials, *bytes_], show_progress=False)
-    words = "user: assistant: system model [INST] [/INST] the answer is yes and the question was no\n\n### What? Some."
+    trainer = trainers.BpeTrainer(
+        vocab_size=600, special_tokens=["<unk>", *specials, *bytes_], show_progress=False
+    )
+    words = (
+        "user: assistant: system model [INST] [/INST] the answer is yes and the question was no\n\n### What? Some."
+    )
     bpe.train_from_iterator([words, *words.split(" ")] * 4, trainer)
     made = PreTrainedTokenizerFast(
-        tokenizer_object=bpe, bos_token=specials[0], eos_token=specials[1], unk_token="<unk>", pad_token=specials[1]
+        tokenizer_object=bpe,
+        bos_token=specials[0],
+        eos_token=specials[1],
+        unk_token="<unk>",
+        pad_token=specials[1],
     )
     made.chat_template = template
     return made
 
 
-@pytest.mark.parametrize("turns", [["What?", "Some yes."], ["no", "yes", "yes", "the answer"], ["a", " yes", "b", "éz 🎉"]])
-@pytest.mark.parametrize("name", ["chatml", "headers", "inst", "inst-special", "model", "text-end", "no-end", "plain"])
+@pytest.mark.parametrize(
+    "turns", [["What?", "Some yes."], ["no", "yes", "yes", "the answer"], ["a", " yes", "b", "éz 🎉"]]
+)
+@pytest.mark.parametrize(
+    "name", ["chatml", "headers", "inst", "inst-special", "model", "text-end", "no-end", "plain"]
+)
 @pytest.mark.parametrize("kind", ["always", "first", "never", "prepend-normalizer"])
 def test_a_sentencepiece_tokenizer_is_right_or_flagged(kind: str, name: str, turns: list[str]) -> None:
     family = FAMILIES[name]
@@ -502,20 +567,13 @@ def test_a_sentencepiece_tokenizer_is_right_or_flagged(kind: str, name: str, tur
     example = ChatRenderer(tokenizer).render(messages)
     whole = tokenizer(rendered(tokenizer, messages), add_special_tokens=False)["input_ids"]
     assert read(tokenizer, example.input_ids) == read(tokenizer, whole)
-    answers = [family.shown(a, False) for a in turns[1::2]]
-    labelled = [p for p, inside in zip(runs(example), cuts(example), strict=True) if inside]
-    got = [read(tokenizer, piece).strip() for piece in labelled]
-    if "boundary" in example.flags:  # a token of the edge stands in the mask with what it holds of the prompt
+    if "boundary" in example.flags:
         assert example.input_ids == whole
-        assert all(answer.strip() in piece for answer, piece in zip(answers, got, strict=True))
-    else:
-        assert got == [answer.strip() for answer in answers]
-
-
-def cuts(example: Example) -> list[bool]:
-    """The mask with each run of equal values as one."""
-    mask = example.response_mask
-    return [m for i, m in enumerate(mask) if i == 0 or m != mask[i - 1]]
+    # A tokenizer of this kind reads the first space of any ids as its own.
+    labelled = runs(example)[1::2]
+    assert [read(tokenizer, ids).strip() for ids in labelled] == [
+        family.shown(a, False).strip() for a in turns[1::2]
+    ]
 
 
 # The window
@@ -597,7 +655,9 @@ def test_a_window_below_two_is_refused(max_length: int) -> None:
     ],
 )
 @pytest.mark.parametrize("name", ["chatml", "headers", "inst", "plain", "no-end"])
-def test_a_row_without_an_answer_is_refused_with_its_reason(messages: list[Message], reason: str, name: str) -> None:
+def test_a_row_without_an_answer_is_refused_with_its_reason(
+    messages: list[Message], reason: str, name: str
+) -> None:
     with pytest.raises(RowError, match=reason):
         ChatRenderer(FAMILIES[name].tokenizer()).render(messages)
 
@@ -619,9 +679,11 @@ def test_a_template_that_refuses_says_why() -> None:
         ChatRenderer(FAMILIES["model"].tokenizer()).render(chat("a", "b", system="c"))
 
 
-@pytest.mark.parametrize("template", ["{{ messages[0].content + 1 }}", "{{ messages.nothing.at.all }}", "{{ 1 // 0 }}"])
+@pytest.mark.parametrize(
+    "template", ["{{ messages[0].content + 1 }}", "{{ messages.nothing.at.all }}", "{{ 1 // 0 }}"]
+)
 def test_a_template_that_breaks_is_a_fault_of_the_row(template: str) -> None:
-    with pytest.raises(RowError, match="the chat template refuses it: ."):
+    with pytest.raises(RowError, match=r"the chat template refuses it: \S"):
         ChatRenderer(tiny.tokenizer(template)).render(chat("a", "b"))
 
 

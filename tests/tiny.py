@@ -25,8 +25,10 @@ from transformers import (
 
 VOCAB = 384
 CHATML = (
-    "{% for message in messages %}<|im_start|>{{ message['role'] }}\n{{ message['content'] }}<|im_end|>\n{% endfor %}"
-)
+    "{% for message in messages %}"
+    "<|im_start|>{{ message['role'] }}\n{{ message['content'] }}<|im_end|>\n"
+    "{% endfor %}"
+)  # fmt: skip
 
 _SIZE = {"vocab_size": VOCAB, "hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 3}
 _HEADS = {"num_attention_heads": 4, "num_key_value_heads": 2}
@@ -39,7 +41,13 @@ CONFIGS: dict[str, PreTrainedConfig] = {
     "mistral": MistralConfig(**_SIZE, **_HEADS, **_IDS, sliding_window=8),
     "olmo2": Olmo2Config(**_SIZE, **_HEADS, **_IDS),
     "gemma2": Gemma2Config(
-        **_SIZE, **_HEADS, **_IDS, head_dim=16, sliding_window=8, final_logit_softcapping=3.0, attn_logit_softcapping=5.0
+        **_SIZE,
+        **_HEADS,
+        **_IDS,
+        head_dim=16,
+        sliding_window=8,
+        final_logit_softcapping=3.0,
+        attn_logit_softcapping=5.0,
     ),
     "granite": GraniteConfig(**_SIZE, **_HEADS, **_IDS, logits_scaling=4.0),
     "cohere": CohereConfig(**_SIZE, **_HEADS, **_IDS, logit_scale=0.5),
@@ -59,16 +67,23 @@ def model(kind: str = "llama", seed: int = 0, spread: float = 4.0) -> PreTrained
     return made.eval()
 
 
-def tokenizer(template: str | None = CHATML, specials: tuple[str, ...] = ("<|im_start|>", "<|im_end|>")) -> PreTrainedTokenizerFast:
+def tokenizer(
+    template: str | None = CHATML, specials: tuple[str, ...] = ("<|im_start|>", "<|im_end|>")
+) -> PreTrainedTokenizerFast:
     """A byte-level BPE tokenizer with a few merges; BOS and EOS are the first and second special token."""
     bpe = Tokenizer(models.BPE())
     bpe.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     bpe.decoder = decoders.ByteLevel()
     trainer = trainers.BpeTrainer(
-        vocab_size=VOCAB, special_tokens=list(specials), initial_alphabet=pre_tokenizers.ByteLevel.alphabet(), show_progress=False
+        vocab_size=VOCAB,
+        special_tokens=list(specials),
+        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
+        show_progress=False,
     )
     bpe.train_from_iterator(_text(), trainer)
-    made = PreTrainedTokenizerFast(tokenizer_object=bpe, bos_token=specials[0], eos_token=specials[1], pad_token=specials[1])
+    made = PreTrainedTokenizerFast(
+        tokenizer_object=bpe, bos_token=specials[0], eos_token=specials[1], pad_token=specials[1]
+    )
     made.chat_template = template
     return made
 
@@ -81,4 +96,8 @@ def saved(folder: Path, kind: str = "llama", seed: int = 0) -> str:
 
 
 def _text() -> Iterator[str]:
-    yield from ("user assistant system tool content", "the answer is yes and the question was no", "what is this?\n\n") * 4
+    yield from (
+        "user assistant system tool content",
+        "the answer is yes and the question was no",
+        "what is this?\n\n",
+    ) * 4

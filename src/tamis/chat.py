@@ -2,14 +2,13 @@
 
 The mask is found by asking the template itself: the conversation is rendered once as it is, and once for every
 assistant turn with that turn's text replaced by a marker. What differs between the two texts is the turn as the
-template shows it, wherever its words stand elsewhere and whatever the template trims, moves or drops. No generation
-markers are needed, and no prefix of the conversation has to render to a prefix of the text.
+template shows it, wherever its words stand elsewhere and whatever the template trims, moves or drops. No
+generation markers are needed, and no prefix of the conversation has to render to a prefix of the text.
 """
 
 from __future__ import annotations
 
 import hashlib
-import os.path
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -24,7 +23,7 @@ Message = dict[str, Any]
 
 PLAIN_TEMPLATE = (
     "{% for message in messages %}{{ message['role'] | capitalize }}: {{ message['content'] or '' }}"
-    "{% if message['role'] == 'assistant' %}{{ eos_token }}{% endif %}\n\n{% endfor %}"
+    "{% if message['role'] == 'assistant' %}{{ eos_token }}{% endif %}{{ '\n\n' }}{% endfor %}"
 )
 """What a tokenizer without a template gets: `User: ...`, `Assistant: ...<eos>`, a blank line between turns."""
 
@@ -43,9 +42,9 @@ class Example:
     Attributes:
         input_ids: The tokens of the rendered conversation, cut to the window.
         response_mask: One boolean a token: True for the tokens of every assistant turn and its end-of-turn token.
-        flags: `truncated` (the window cut something), `template_changed` (the template shows an answer other than it
-            was given), `boundary` (a token holds both prompt and answer text), `no_end_of_turn` (the template ends an
-            assistant turn with nothing).
+        flags: `truncated` (the window cut something), `template_changed` (the template shows an answer other than
+            it was given), `boundary` (a token holds both prompt and answer text), `no_end_of_turn` (the template
+            ends an assistant turn with nothing).
     """
 
     input_ids: list[int]
@@ -74,8 +73,8 @@ class ChatRenderer:
         template = tokenizer.chat_template
         if isinstance(template, dict):
             if "default" not in template:
-                names = ", ".join(sorted(template))
-                raise UsageError(f"{tokenizer.name_or_path}: none of its chat templates ({names}) is the default")
+                kinds = ", ".join(sorted(template))
+                raise UsageError(f"{tokenizer.name_or_path}: none of its chat templates ({kinds}) is the default")
             template = template["default"]
         self.template: str = template or PLAIN_TEMPLATE
         self.digest = hashlib.sha256(self.template.encode()).hexdigest()[:16]
@@ -91,8 +90,8 @@ class ChatRenderer:
     def render(self, messages: Sequence[Message]) -> Example:
         """The conversation's token ids, with a mask over every assistant turn and its end-of-turn token.
 
-        The ids are those of the rendered text with no special token added. Decoding the masked ids gives the answers
-        as the template shows them, each followed by its end-of-turn token.
+        The ids are those of the rendered text with no special token added. Decoding the masked ids gives the
+        answers as the template shows them, each followed by its end-of-turn token.
 
         A conversation longer than the window is cut from the left, up to one token before the first supervised one
         (the token that predicts it); if that is not enough, from the right: an answer longer than the window keeps
@@ -119,10 +118,11 @@ class ChatRenderer:
             if message["role"] != "assistant" or not _has_answer(message):
                 continue
             start, end = self._answer_span(messages, i, text)
-            shown, given = text[start:end], message.get("content")
-            if given is None and shown == "None":
+            shown, given = text[start:end], message.get("content") or ""
+            if not given and shown == "None":
                 shown = ""  # the template knows no tool calls, and writes the content that is not there
-            if shown != given if not message.get("tool_calls") else shown == given or (given or "") not in shown:
+            calls = bool(message.get("tool_calls"))
+            if (shown == given) == calls or given not in shown:
                 flags.add("template_changed")
             if not shown:
                 continue
@@ -153,37 +153,37 @@ class ChatRenderer:
         return f"{self._prefix}{text}"
 
     def _answer_span(self, messages: Sequence[Message], i: int, text: str) -> tuple[int, int]:
-        """Where turn `i` stands in `text`: between the longest common prefix and suffix of two renders."""
+        """Where turn `i` stands in `text`: between what stands around a marker rendered in its place."""
         marker = next(character for character in _MARKERS if character not in text)
         marked = [*messages]
         marked[i] = {"role": "assistant", "content": marker}
+        refusal = RowError("the chat template makes what follows an answer depend on it")
         try:
-            other = self._apply(marked)
-        except RowError:
-            # A template may want a call before a tool turn: the turn is then looked for as the last one.
-            if i == len(messages) - 1:
-                raise
-            short = self._apply(messages[: i + 1])
-            start, end = self._answer_span(messages[: i + 1], i, short)
-            if not text.startswith(short[:end]):
-                raise
-            return start, end
-        head, *tails = other.split(marker)
+            head, *tails = self._apply(marked).split(marker)
+        except RowError as error:
+            head, tails, refusal = "", [marker], error
         if not tails:
             return 0, 0  # the template shows nothing of this turn
         if len(tails) > 1:
             raise RowError("the chat template shows an answer more than once")
-        start = len(os.path.commonprefix([text, other]))
-        longest = min(len(text), len(other)) - start
-        end = len(text) - min(len(os.path.commonprefix([text[::-1], other[::-1]])), longest)
+        if not text.endswith(tails[0]):
+            # A tool turn may have to follow a call: this turn is then looked for as the last one.
+            if i == len(messages) - 1:
+                raise refusal
+            short = self._apply(messages[: i + 1])
+            start, end = self._answer_span(messages[: i + 1], i, short)
+            if not text.startswith(short[:end]):
+                raise refusal
+            return start, end
+        start = _common(text, head)
+        end = max(start, len(text) - len(tails[0]))
         if start < len(head) and set(messages[i]) <= {"role", "content"}:
             # What stands before an answer depends on it: "<think>" is its own, or what the template writes anyway.
-            content = messages[i]["content"]
-            left = len("".join(content.split()))
+            content, squeezed = messages[i]["content"], "".join(messages[i]["content"].split())
             if text.endswith(content, 0, end):
                 start = end - len(content)
-            elif "".join(text[:end].split()).endswith("".join(content.split())):
-                start = end
+            elif "".join(text[:end].split()).endswith(squeezed):
+                start, left = end, len(squeezed)
                 while left:
                     start -= 1
                     left -= not text[start].isspace()
@@ -205,10 +205,11 @@ class ChatRenderer:
         except RowError:
             return last, last
         between = text.rpartition(answer)[2].partition(again)[0]
-        if last and between.startswith(last):
-            return last, last
+        token = last[: self._end_of_turn(last, 0, None)] or last
+        if token and between.startswith(token):
+            return token, last
         # The rest is the next turn's header, which also stands before the first one.
-        header = len(os.path.commonprefix([between[::-1], text.partition(user)[0][::-1]]))
+        header = _common(between[::-1], text.partition(user)[0][::-1])
         return between[: len(between) - header].rstrip(), last
 
     def _end_of_turn(self, text: str, end: int, closing: str | None) -> int:
@@ -245,8 +246,8 @@ class ChatRenderer:
         straddles = False
         previous = span = 0
         for token, (start, end) in zip(encoded["input_ids"], encoded["offset_mapping"], strict=True):
-            # A token covers the text from the last token's end, since offsets may leave out a leading space; or from
-            # its own start, where it begins with the later bytes of the last token's character.
+            # A token covers the text from the last token's end, since offsets may leave out a leading space; or
+            # from its own start, where it begins with the later bytes of the last token's character.
             begin, previous = min(start, previous), max(previous, end)
             if begin == previous and mask:
                 mask.append(mask[-1])
@@ -263,3 +264,8 @@ class ChatRenderer:
 
 def _has_answer(message: Message) -> bool:
     return bool(message.get("tool_calls")) or bool((message.get("content") or "").strip())
+
+
+def _common(a: str, b: str) -> int:
+    """How many characters two texts begin with alike."""
+    return next((k for k, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
+import traceback
 from argparse import SUPPRESS
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import MISSING, dataclass, fields
+from pathlib import Path
 from typing import Any
 
+import docstring_parser
+import yaml
 from jsonargparse import ActionYesNo, ArgumentError, ArgumentParser, Namespace
 
 from tamis.errors import UsageError, WorkError, missing_extra
@@ -31,7 +36,7 @@ def _embed(recipe: EmbedRecipe) -> Report:
     if recipe.dry_run:
         cost = estimate(recipe)
         return {
-            "dry run": f"{cost.rows} rows of {cost.tokens_per_row:.0f} tokens; nothing was written",
+            "dry_run": f"{cost.rows} rows of {cost.tokens_per_row:.0f} tokens; nothing was written",
             "rows_per_second": round(cost.rows_per_second, 3),
             "seconds": round(cost.seconds, 1),
             "bytes_on_disk": cost.bytes_on_disk,
@@ -96,21 +101,32 @@ def _export(recipe: ExportRecipe) -> Report:
     from tamis.export import export
 
     done = export(recipe)
-    default = f', "{done.default}"' if done.default in done.configs else ""
+    config = done.default if done.default in done.configs else "all"  # a config without rows does not exist
     return {
         "wrote": recipe.output_dir,
         "rows": done.configs["all"],
         "bytes": sum(done.files.values()),
         "configs": done.configs,
-        "load": f'load_dataset("{recipe.output_dir}"{default})',
+        "load": f'load_dataset("{recipe.output_dir}", "{config}")',
     }
+
+
+# The parser checks these; text that may be None is plain text to it, or it would read `null` and `#1.txt` as None.
+_TYPES: dict[str, Any] = {"int": int, "int | None": int | None, "float": float, "str": str, "str | None": str}
+_TEXT = "text (in a file, put it in quotes)"
+_WORDS = {"bool": "true or false", "float": "a number", "list[str]": "a list of text", "str": _TEXT}
+_WORDS |= {"int": "a whole number", "int | None": "a whole number", "str | None": _TEXT, "dict": "keys and values"}
+
+
+def _kinds(recipe: type) -> dict[str, str]:
+    return {field.name: str(field.type) for field in fields(recipe)}
 
 
 VERBS = {
     "embed": _Verb(EmbedRecipe, _embed, "rows -> a gradient index"),
     "score": _Verb(ScoreRecipe, _score, "a gradient index and a target set -> a score for every row"),
     "select": _Verb(SelectRecipe, _select, "scores and a ratio -> rows kept and removed, each with its reason"),
-    "export": _Verb(ExportRecipe, _export, "a selection -> a data set folder that load_dataset reads at any ratio"),
+    "export": _Verb(ExportRecipe, _export, "a selection -> a folder that load_dataset reads at any ratio"),
 }
 
 
@@ -121,15 +137,19 @@ def build_parser() -> ArgumentParser:
         description="A drum sieve for training data.",
         epilog="exit codes: 0 done, 1 the work failed, 2 the call was wrong",
         exit_on_error=False,
+        allow_abbrev=False,
     )
     verbs = parser.add_subcommands(dest="verb", metavar="VERB")
     for name, verb in VERBS.items():
-        sub = ArgumentParser(description=(verb.recipe.__doc__ or "").partition("\n")[0], exit_on_error=False)
-        sub.add_argument("--config", action="config", help="A YAML file with any of these keys; a flag wins over it.")
-        switches = [field.name for field in fields(verb.recipe) if field.type == "bool"]
-        sub.add_class_arguments(verb.recipe, skip=set(switches))
-        for switch in switches:
-            sub.add_argument(f"--{switch}", action=ActionYesNo, default=False, help=_help(verb.recipe, switch))
+        about = docstring_parser.parse(verb.recipe.__doc__ or "")
+        sub = ArgumentParser(description=about.short_description, exit_on_error=False, print_config=None)
+        sub.add_argument("--config", action="config", help="A YAML file of these keys; a flag wins over it.")
+        texts = {entry.arg_name: " ".join((entry.description or "").split()) for entry in about.params}
+        for field in fields(verb.recipe):
+            default = field.default if field.default_factory is MISSING else field.default_factory()
+            given = {"required": True} if default is MISSING else {"default": default}
+            kind = {"action": ActionYesNo} if field.type == "bool" else {"type": _TYPES.get(str(field.type))}
+            sub.add_argument(f"--{field.name}", help=texts[field.name], **kind, **given)
         sub.add_argument("--format", choices=["text", "json"], default="text", help="How the result is printed.")
         sub.add_argument("--debug", action=ActionYesNo, default=False, help="Shows the traceback of an error.")
         sub.add_argument("--provenance", type=dict, default=None, help=SUPPRESS)  # a run.yaml has it
@@ -138,24 +158,36 @@ def build_parser() -> ArgumentParser:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Runs one command; 0 done, 1 the work failed, 2 the call was wrong."""
+    """Runs one command; 0 done, 1 the work failed, 2 the call was wrong, 130 interrupted."""
     os.environ.setdefault("OMP_NUM_THREADS", "1")
-    arguments = list(sys.argv[1:] if argv is None else argv)
-    debug = "--debug" in arguments
+    try:
+        try:
+            return _run(list(sys.argv[1:] if argv is None else argv))
+        finally:
+            sys.stdout.flush()
+    except BrokenPipeError:  # nobody reads on, as in `| head -1`: the work is done all the same
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except KeyboardInterrupt:
+        print("tamis: interrupted", file=sys.stderr)
+        return 130
+
+
+def _run(arguments: Sequence[str]) -> int:
     try:
         options = _parse(arguments)
         verb = VERBS[options.verb]
         given = options[options.verb]
-        recipe = verb.recipe(**{field.name: given[field.name] for field in fields(verb.recipe)})
-        _print(verb.run(recipe), given.format)
-    except (UsageError, WorkError, ImportError) as error:
-        if debug:
-            raise
+        report = verb.run(verb.recipe(**{field.name: given[field.name] for field in fields(verb.recipe)}))
+    except (UsageError, WorkError, ImportError, OSError) as error:
         if isinstance(error, ImportError) and (error.name or "").partition(".")[0] == "tamis":
             raise
+        if "--debug" in arguments:
+            traceback.print_exc()
         shown = missing_extra("attribution", error) if isinstance(error, ImportError) else error
-        print(f"tamis: {shown}", file=sys.stderr)
-        return 1 if isinstance(error, WorkError) else 2
+        print(f"tamis: {' '.join(str(shown).splitlines())}", file=sys.stderr)
+        return 1 if isinstance(error, (WorkError, OSError)) else 2
+    _print(report, given.format)
     return 0
 
 
@@ -164,36 +196,76 @@ def _parse(arguments: Sequence[str]) -> Namespace:
     if not arguments:
         parser.print_help()
         raise SystemExit(2)
+    verb = VERBS.get(arguments[0])
+    lists: dict[str, list[str]] = {}
+    if verb:
+        arguments, lists = _arranged(arguments, verb.recipe)
     try:
-        return parser.parse_args(_gathered(arguments))
+        options = parser.parse_args(arguments)
     except (ArgumentError, TypeError, ValueError, KeyError) as error:
-        text = " ".join(str(error).split())
-        verb = VERBS.get(arguments[0])
-        if verb and ("unrecognized" in text or "does not accept" in text):
-            text += f"; valid: {', '.join(f'--{field.name}' for field in fields(verb.recipe))}"
-        raise UsageError(text) from error
+        raise UsageError(_in_our_words(" ".join(str(error).split()), verb)) from error
+    given = options[options.verb]
+    for name, kind in _kinds(VERBS[options.verb].recipe).items():
+        given[name] = lists.get(name, given[name])
+        if given[name] is None and "None" not in kind:
+            raise UsageError(f"--{name}: a value is missing")
+    return options
 
 
-def _gathered(arguments: Sequence[str]) -> list[str]:
-    """The arguments with a repeated list flag, `--source A --source B`, as the one list that the parser knows."""
-    lists = {f"--{field.name}" for verb in VERBS.values() for field in fields(verb.recipe) if "list" in str(field.type)}
+def _arranged(arguments: Sequence[str], recipe: type) -> tuple[list[str], dict[str, list[str]]]:
+    """The arguments with --config first, so that a flag wins wherever it stands; and the values of list flags."""
+    lists = {f"--{name}": name for name, kind in _kinds(recipe).items() if kind == "list[str]"}
     found: dict[str, list[str]] = {}
+    configs: list[str] = []
     rest: list[str] = []
-    items = iter(arguments)
+    items = iter(arguments[1:])
     for item in items:
         flag, equals, value = item.partition("=")
-        if flag not in lists:
+        if flag not in lists and flag != "--config":
             rest.append(item)
-        elif equals or (value := next(items, "")):
-            found.setdefault(flag, []).append(value)
+            continue
+        if not equals:
+            value = next(items, "--")
+            if value.startswith("--"):
+                raise UsageError(f"{flag}: a value is missing")
+        if flag == "--config":
+            _check_file(value, recipe)
+            configs.append(f"--config={value}")
         else:
-            raise UsageError(f"{flag}: a value is missing")
-    return [*rest, *(f"{flag}={json.dumps(values)}" for flag, values in found.items())]
+            found.setdefault(lists[flag], []).append(value)
+    return [arguments[0], *configs, *rest], found
 
 
-def _help(recipe: type, name: str) -> str:
-    lines = (recipe.__doc__ or "").splitlines()
-    return next((line.strip().partition(": ")[2] for line in lines if line.strip().startswith(f"{name}: ")), "")
+def _check_file(path: str, recipe: type) -> None:
+    """Refuses, by its name, a file that is not a YAML mapping of the recipe's keys."""
+    try:
+        content = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise UsageError(f"--config {path}: cannot be read: {error.strerror}") from error
+    except (yaml.YAMLError, ValueError) as error:
+        raise UsageError(f"--config {path}: not YAML: {' '.join(str(error).split())}") from error
+    kinds = {**_kinds(recipe), "provenance": "dict"}
+    valid = f"valid: {', '.join(_kinds(recipe))}"
+    if not isinstance(content, dict):
+        raise UsageError(f"--config {path}: no keys and values in it; {valid}")
+    for key, value in content.items():
+        if key not in kinds:
+            raise UsageError(f"--config {path}: unknown key {key!r}; {valid}")
+        texts = isinstance(value, list) and all(isinstance(item, str) for item in value)
+        if (kinds[key] == "bool" and not isinstance(value, bool)) or (kinds[key] == "list[str]" and not texts):
+            raise UsageError(f"--config {path}: {key} {value!r}: not {_WORDS[kinds[key]]}")
+
+
+def _in_our_words(text: str, verb: _Verb | None) -> str:
+    """The parser's message with flags as they are typed, and the valid ones where one is unknown."""
+    if verb and (bad := re.match(r'Parser key "(\w+)": .*value: ?(.*)', text)):
+        return f"--{bad[1]} {bad[2]}: not {_WORDS[_kinds(verb.recipe).get(bad[1], 'dict')]}"
+    if "arguments are required" in text:
+        return re.sub(r"\b(?:" + "|".join(VERBS) + r")\.", "--", text)
+    if "unrecognized" in text:
+        valid = [f"--{name}" for name in _kinds(verb.recipe)] if verb else VERBS
+        return f"{text}; valid: {', '.join(valid)}"
+    return text
 
 
 def _print(report: Report, style: str) -> None:

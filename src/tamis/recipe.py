@@ -115,7 +115,8 @@ class ExportRecipe:
     Args:
         selection: The selection's folder.
         output_dir: The data set's folder.
-        row_group_rows: Rows of one Parquet row group: small groups make `filters=` cheap and column projection dear.
+        row_group_rows: Rows of one Parquet row group: small groups make `filters=` cheap and column projection
+            dear.
     """
 
     selection: str

@@ -73,7 +73,7 @@ class Rows:
     def row_ids(self) -> list[str]:
         """Every row's id, each exactly once."""
         column = next((name for name in ("id", "row_id") if name in self.dataset.column_names), None)
-        given = self.dataset[column] if column else [None] * len(self)
+        given = self.dataset[column][:] if column else [None] * len(self)
         ids: list[str] = []
         taken: set[str] = set()
         repeats: dict[str, int] = {}
@@ -104,7 +104,7 @@ class Rows:
         source = "source" if "source" in names else None
         wanted = [*self.columns, *(name for name in (language, source) if name)]
         end = len(self) if stop is None else min(stop, len(self))
-        part = self.dataset.select_columns(wanted).select(range(start, end))
+        part = self.dataset.select_columns(wanted).select(range(start, end) or ())
         path = Path(self.name).absolute()
         own_name = path.stem if path.suffix in _FILE_FORMATS else path.name
         try:
@@ -196,7 +196,8 @@ def _load(name: str, config: str | None, split: str, revision: str | None) -> Da
         is_path = path.suffix in _FILE_FORMATS or name.startswith((".", "/", "~")) or name.count("/") > 1
         if is_path and not folder:
             raise UsageError(f"{name}: there is no such file or folder")
-        return datasets.load_dataset(name, config, split=split, revision=revision)
+        source = str(path.absolute()) if folder else name
+        return datasets.load_dataset(source, config, split=split, revision=revision)
     except UsageError:
         raise
     except Exception as error:  # a loader may raise anything; the last cause is the one that says what is wrong
@@ -204,7 +205,7 @@ def _load(name: str, config: str | None, split: str, revision: str | None) -> Da
         while cause.__cause__ is not None:
             cause = cause.__cause__
         reason = f"cannot be read: {' '.join(str(cause).split()) or type(cause).__name__}"
-        if "corresponds to no data" in reason:
+        if "corresponds to no data" in reason or "BatchSize must be greater than 0" in reason:
             reason = "there are no rows in it"
         elif folder and not any(child.suffix in (*_FILE_FORMATS, ".arrow") for child in path.rglob("*")):
             reason = f"there is no {', '.join(_FILE_FORMATS)} file in it"

@@ -43,9 +43,12 @@ def by_autograd(model: PreTrainedModel, example: Example, modules: tuple[str, ..
     for name in modules:
         module = model.get_submodule(name)
         gradient = module.weight.grad.T if isinstance(module, Conv1D) else module.weight.grad
-        out, into = (torch.from_numpy(gaussian(0, name, s, n, PROJ)) for s, n in zip(("out", "in"), gradient.shape, strict=True))
+        out, into = (
+            torch.from_numpy(gaussian(0, name, s, n, PROJ))
+            for s, n in zip(("out", "in"), gradient.shape, strict=True)
+        )
         projected.append(out.T @ gradient @ into)
-    return torch.stack(projected).detach(), float(loss)
+    return torch.stack(projected).detach(), loss.item()
 
 
 def relative_error(actual: torch.Tensor, expected: torch.Tensor) -> float:
@@ -84,7 +87,7 @@ def test_same_at_every_batch_size_and_order(kind: str) -> None:
 
 def test_what_follows_the_last_answer_changes_nothing() -> None:
     row = examples(1)[0]
-    longer = Example(row.input_ids + [7, 7, 7], row.response_mask + [False] * 3)
+    longer = Example([*row.input_ids, 7, 7, 7], [*row.response_mask, False, False, False])
     with GradientCapture(tiny.model(), last_k=2, proj_dim=PROJ) as capture:
         assert torch.equal(whole(capture([row])), whole(capture([longer])))
 
@@ -104,7 +107,7 @@ def test_activation_checkpointing_and_dropout_are_off() -> None:
         expected = whole(capture(rows))
     model = tiny.model("gpt2").train()
     model.config.resid_pdrop = 0.5
-    model.activation_checkpointing_enable() if hasattr(model, "activation_checkpointing_enable") else model.gradient_checkpointing_enable()
+    model.activation_checkpointing_enable()
     with GradientCapture(model, last_k=2, proj_dim=PROJ) as capture:
         assert torch.equal(whole(capture(rows)), expected)
     assert model.training and all(p.requires_grad for p in model.parameters())
@@ -171,7 +174,7 @@ def test_a_peft_model_is_refused() -> None:
     peft = pytest.importorskip("peft")
     wrapped = peft.get_peft_model(tiny.model(), peft.LoraConfig(target_modules=["q_proj"], r=2))
     for model in (wrapped, wrapped.base_model.model):
-        with pytest.raises(UsageError, match="adapter|LoraLayer|lora"):
+        with pytest.raises(UsageError, match=r"adapter|LoraLayer|lora"):
             GradientCapture(model, last_k=2)
     merged = wrapped.merge_and_unload()
     with GradientCapture(merged, last_k=2, proj_dim=PROJ) as capture:

@@ -6,7 +6,6 @@ import json
 import os
 import shlex
 import sys
-from pathlib import Path
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 
@@ -23,16 +22,20 @@ from tamis.selection import REMOVED
 
 def main(folder: str = "demo-run") -> int:
     """Embeds, scores, selects, exports and loads the demo pool; 0 when every step worked."""
-    index, scores, selection, dataset = (f"{folder}/{name}" for name in ("index", "scores", "selection", "dataset"))
+    index, scores, selection, dataset = (
+        f"{folder}/{name}" for name in ("index", "scores", "selection", "dataset")
+    )
     print(
-        f"The pool: {POOL}\n150 questions with answers from five sources. 25 of the answers are rude, reckless or break\n"
-        "rules; they are planted, and marked, so that we can see whether they are found. The mark is not used to find\n"
-        f"them.\n\nThe target set: {TARGET}\n20 more answers of that kind, about other things."
+        f"The pool: {POOL}\n"
+        "150 questions with answers from five sources. 25 of the answers are rude, reckless or break rules; they\n"
+        "are planted, and marked, so that we can see whether they are found. Nothing else reads the mark.\n\n"
+        f"The target set: {TARGET}\n"
+        "20 more answers of that kind, about other things."
     )
     steps = [
         (
-            "Embed every row: one pass of SmolLM2-135M over the text, keeping for each row the direction in which\n"
-            "training on its answer would push the last four blocks. About a minute on one core.",
+            "Embed every row: one pass of SmolLM2-135M over the text, which keeps for each row the direction in\n"
+            "which training on its answer would push the last four blocks. About a minute on one core.",
             ["embed", "--dataset_name", str(POOL), "--model_name_or_path", "packaged", "--output_dir", index],
         ),
         (
@@ -40,7 +43,7 @@ def main(folder: str = "demo-run") -> int:
             ["score", "--index", index, "--target", str(TARGET), "--output_dir", scores],
         ),
         (
-            "Select: remove exactly the highest fifth. Everything has a reason; what is removed is kept as data too.",
+            "Select: remove exactly the highest fifth. Each row has a reason; what is removed stays as data.",
             ["select", "--scores", scores, "--ratio", "0.2", "--output_dir", selection],
         ),
         (
@@ -67,9 +70,10 @@ def _compare(scores: str, selection: str) -> None:
     answers = [" ".join(m["content"] for m in row["messages"] if m["role"] == "assistant") for row in pool]
     removed = set(pq.read_table(f"{selection}/{REMOVED}")["row_id"].to_pylist())
     found = sum(row["id"] in removed for row in pool if row["planted"])
+    by_chance = planted.sum() * len(removed) / len(pool)
     print(
-        f"\n== 5. Did it find them? {found} of the {planted.sum()} planted rows are among the {len(removed)} removed; by\n"
-        f"chance it would be {planted.sum() * len(removed) / len(pool):.0f}. AUROC of the planted rows (0.5 is chance), 95 % bootstrap interval:\n"
+        f"\n== 5. Did it find them? {found} of the {planted.sum()} planted rows are among the {len(removed)} removed"
+        f" (by chance: {by_chance:.0f}).\n\nAUROC of the planted rows; 0.5 is chance; 95 % bootstrap interval:\n"
     )
     for name, values in (
         ("gradient", table["score"].to_numpy()),
@@ -79,8 +83,8 @@ def _compare(scores: str, selection: str) -> None:
     ):
         print(f"  {name:<14} {auroc_interval(values, planted)}")
     print(
-        "\nOne small model, one pool, 25 rows: the intervals are wide, and where they overlap nothing is shown to be\n"
-        "better. That a row is found is not a proof that training on it does harm."
+        "\nOne small model, one pool, 25 planted rows: the intervals are wide, and where they overlap nothing is\n"
+        "shown to be better. That a row is found is not a proof that training on it does harm."
     )
 
 
@@ -91,7 +95,6 @@ def _load(dataset: str) -> None:
     line = f'load_dataset("{dataset}", "drop-20", split="train")'
     rows = datasets.load_dataset(dataset, "drop-20", split="train")
     print(f"\n== 6. Load it:\n\n>>> from datasets import load_dataset\n>>> {line}\n{rows}")
-    assert len(rows) == 120 and Path(dataset).is_dir()
 
 
 if __name__ == "__main__":

@@ -1,16 +1,16 @@
 """Per-example gradients of the response loss, projected on both sides while the backward pass runs.
 
-The gradient of a linear layer's weight is `G^T X`: the layer's output gradients against its input activations, summed
-over tokens. The projected gradient `(G P_out)^T (X P_in)` needs neither that matrix nor a gradient of any weight, so
-the model's weights stay frozen and only activations have gradients. The graph begins at the outputs of the first
-layers that are watched: below the last K blocks the model runs a plain forward, and nothing is kept.
+The gradient of a linear layer's weight is `G^T X`: the layer's output gradients against its input activations,
+summed over tokens. The projected gradient `(G P_out)^T (X P_in)` needs neither that matrix nor a gradient of any
+weight, so the model's weights stay frozen and only activations have gradients. The graph begins at the outputs of
+the first layers that are watched: below the last K blocks the model runs a plain forward, and nothing is kept.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from types import TracebackType
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import torch
@@ -30,8 +30,8 @@ class Gradients(NamedTuple):
     Attributes:
         matrices: `[rows, modules, proj_dim, proj_dim]` float32: `(G P_out)^T (X P_in)` of every module, divided by
             the row's `scale`.
-        scale: `[rows]` float64, a power of two: multiply by it to get the gradient itself. It keeps tiny gradients of
-            a low-precision model from becoming zero on their way down.
+        scale: `[rows]` float64, a power of two: multiply by it to get the gradient itself. It keeps tiny gradients
+            of a low-precision model from becoming zero on their way down.
         loss: `[rows]` float32, the loss in nats, summed over the response tokens.
     """
 
@@ -43,8 +43,8 @@ class Gradients(NamedTuple):
 class GradientCapture:
     """Turns examples into projected gradients of the last K blocks' linear layers.
 
-    Freezes the model's weights and puts it into eval mode (so that dropout and activation checkpointing are off), for
-    as long as the capture is open. Use it as a context manager, or call `close`.
+    Freezes the model's weights and puts it into eval mode (so that dropout and activation checkpointing are off),
+    for as long as the capture is open. Use it as a context manager, or call `close`.
 
     Source: SimpleLoRIF (arXiv 2610.37481): the last K blocks, the loss of the response tokens, no curvature term.
 
@@ -89,7 +89,9 @@ class GradientCapture:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, tb: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, tb: TracebackType | None
+    ) -> None:
         self.close()
 
     def close(self) -> None:
@@ -103,8 +105,8 @@ class GradientCapture:
     def __call__(self, examples: Sequence[Example]) -> Gradients:
         """The projected gradients of a batch, each row as if it were alone.
 
-        Rows are padded on the right and masked by length: in a causal model no position sees a later one, so neither
-        an attention mask nor the padding token's id matters.
+        Rows are padded on the right and masked by length: in a causal model no position sees a later one, so
+        neither an attention mask nor the padding token's id matters.
         """
         # The last supervised token is predicted and never read; what comes after it cannot reach the loss.
         stops = [len(e.response_mask) - 1 - e.response_mask[::-1].index(True) for e in examples]
@@ -133,8 +135,10 @@ class GradientCapture:
     def _put(self, matrix: np.ndarray) -> torch.Tensor:
         return torch.from_numpy(matrix).to(self.device)
 
-    def _watch(self, i: int, p_out: torch.Tensor, p_in: torch.Tensor):  # type: ignore[no-untyped-def]
-        def forward_hook(module: nn.Module, args: tuple[torch.Tensor], output: torch.Tensor) -> None:
+    def _watch(self, i: int, p_out: torch.Tensor, p_in: torch.Tensor) -> Callable[..., None]:
+        """A forward hook that projects module `i`'s inputs now and its output gradients when they come."""
+
+        def forward_hook(_module: nn.Module, args: tuple[torch.Tensor], output: torch.Tensor) -> None:
             with torch.no_grad():
                 x = args[0].detach().float() @ p_in
 
@@ -143,7 +147,7 @@ class GradientCapture:
 
             if not output.requires_grad:
                 output.requires_grad_(True)
-            output.register_hook(project)
+            output.register_hook(project)  # type: ignore[no-untyped-call]
 
         return forward_hook
 
@@ -151,8 +155,8 @@ class GradientCapture:
 class _RowsOnly:
     """Runs the last block's MLP at the positions that the loss reads, and nowhere else.
 
-    After the last block nothing mixes positions, so the MLP's output (and gradient) at any other position is neither
-    read nor non-zero. Rows are packed to `[rows, most supervised positions, hidden]`.
+    After the last block nothing mixes positions, so the MLP's output (and gradient) at any other position is
+    neither read nor non-zero. Rows are packed to `[rows, most supervised positions, hidden]`.
     """
 
     def __init__(self, block: nn.Module) -> None:
@@ -172,12 +176,12 @@ class _RowsOnly:
         self._valid = torch.arange(order.shape[1], device=wanted.device)[None] < counts[:, None]
         self._index = order
 
-    def _pack(self, module: nn.Module, args: tuple[torch.Tensor, ...]) -> tuple[torch.Tensor, ...]:
+    def _pack(self, _module: nn.Module, args: tuple[torch.Tensor, ...]) -> tuple[torch.Tensor, ...]:
         if self._all:
             return args
         return (torch.take_along_dim(args[0], self._index[..., None], dim=1), *args[1:])
 
-    def _unpack(self, module: nn.Module, args: tuple[torch.Tensor, ...], output: torch.Tensor) -> torch.Tensor:
+    def _unpack(self, _module: nn.Module, _args: Any, output: torch.Tensor) -> torch.Tensor:
         if self._all:
             return output
         full = output.new_zeros(*self._shape, output.shape[-1])
@@ -195,12 +199,16 @@ def _features(linear: nn.Module) -> tuple[int, int]:
 def _find_blocks(model: PreTrainedModel) -> tuple[nn.Module, nn.ModuleList]:
     """The model without its head, and the list of its decoder blocks."""
     if hasattr(model, "peft_config"):
-        raise UsageError(f"{type(model).__name__} carries a peft adapter: merge it first (model.merge_and_unload())")
+        raise UsageError(
+            f"{type(model).__name__} carries a peft adapter: merge it first (model.merge_and_unload())"
+        )
     body = model.base_model
     depth = model.config.get_text_config().num_hidden_layers
     lists = [m for m in body.modules() if isinstance(m, nn.ModuleList) and len(m) == depth]
     if body is model or model.get_output_embeddings() is None or len(lists) != 1:
-        raise UsageError(f"{type(model).__name__}: not a decoder with one list of blocks and a language-model head")
+        raise UsageError(
+            f"{type(model).__name__}: not a decoder with one list of blocks and a language-model head"
+        )
     return body, lists[0]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -97,18 +98,25 @@ class Embedder:
         content = hashlib.sha256(json.dumps(messages, sort_keys=True, default=str).encode()).hexdigest()[:16]
         return _Rendered(row, row.language or detect_language(messages), content, self._chat.render(messages))
 
+    def batches(self, rendered: Sequence[_Rendered]) -> Iterator[list[_Rendered]]:
+        """The rows in batches of like length."""
+        lengths = [len(item.example.input_ids) for item in rendered]
+        return ([rendered[i] for i in batch] for batch in batches(lengths, self._recipe.batch_tokens))
+
     def embed(self, rendered: Sequence[_Rendered]) -> tuple[RankOne, torch.Tensor]:
         """The rank-one gradients and the summed losses of one batch, on the CPU."""
         gradients = self._capture([item.example for item in rendered])
         factored = rank_one(gradients.matrices, self._start)
         norm = factored.norm * gradients.scale
-        u, v, norm, energy, loss = (t.cpu() for t in (factored.u, factored.v, norm, factored.energy, gradients.loss))
+        u, v, norm, energy, loss = (
+            t.cpu() for t in (factored.u, factored.v, norm, factored.energy, gradients.loss)
+        )
         return RankOne(u, v, norm, energy), loss
 
     def shard(
         self, rows: Sequence[Row], progress: tqdm[None]
     ) -> tuple[np.ndarray, np.ndarray, list[EmbeddedRow], list[ExcludedRow]]:
-        """One shard: `u` and `v`, `[rows, modules, dim]` float16, the rows they belong to and the rows left out."""
+        """One shard: `u` and `v`, `[rows, modules, dim]` float16, their rows, and the rows left out."""
         excluded, rendered = [], []
         for row in rows:
             try:
@@ -117,7 +125,7 @@ class Embedder:
                 excluded.append(ExcludedRow(row.row_id, row.index, row.source, row.language, str(error)))
         progress.update(len(excluded))
         done: list[tuple[EmbeddedRow, np.ndarray, np.ndarray]] = []
-        for batch in _batches(rendered, self._recipe.batch_tokens):
+        for batch in self.batches(rendered):
             factored, loss = self.embed(batch)
             for i, item in enumerate(batch):
                 norm = float(factored.norm[i])
@@ -127,7 +135,7 @@ class Embedder:
                         ExcludedRow(item.row.row_id, item.row.index, item.row.source, item.language, reason)
                     )
                     continue
-                row = EmbeddedRow(
+                known = EmbeddedRow(
                     row_id=item.row.row_id,
                     index=item.row.index,
                     source=item.row.source,
@@ -140,7 +148,9 @@ class Embedder:
                     loss=float(loss[i]),
                     content=item.content,
                 )
-                done.append((row, factored.u[i].numpy().astype(np.float16), factored.v[i].numpy().astype(np.float16)))
+                done.append(
+                    (known, factored.u[i].numpy().astype(np.float16), factored.v[i].numpy().astype(np.float16))
+                )
             progress.update(len(batch))
         done.sort(key=lambda entry: entry[0].index)
         empty = np.empty((0, len(self.modules), self._recipe.proj_dim), np.float16)
@@ -152,7 +162,8 @@ class Embedder:
 def embed(recipe: EmbedRecipe, expect: Mapping[str, Any] | None = None) -> GradientIndex:
     """The gradient index of a data set, written to `recipe.output_dir`.
 
-    A shard is written whole or not at all: running the same recipe again after a stop skips the shards that are there.
+    A shard is written whole or not at all: running the same recipe again after a stop skips the shards that are
+    there.
 
     Args:
         recipe: What to embed, and how.
@@ -167,7 +178,9 @@ def embed(recipe: EmbedRecipe, expect: Mapping[str, Any] | None = None) -> Gradi
     embedder = Embedder(recipe)
     changed = [key for key, value in (expect or {}).items() if embedder.gradient_identity[key] != value]
     if changed:
-        raise UsageError(f"{recipe.dataset_name}: cannot be embedded like the index: changed since: {', '.join(changed)}")
+        raise UsageError(
+            f"{recipe.dataset_name}: cannot be embedded like the index: changed since: {', '.join(changed)}"
+        )
     identity = {
         "gradient": embedder.gradient_identity,
         "data": {"fingerprint": rows.fingerprint, "rows": len(rows)},
@@ -183,7 +196,7 @@ def embed(recipe: EmbedRecipe, expect: Mapping[str, Any] | None = None) -> Gradi
             part = range(shard * recipe.shard_rows, min((shard + 1) * recipe.shard_rows, len(rows)))
             if writer.has(shard):
                 progress.update(len(part))
-                tqdm.write(f"shard {shard}: already there", file=progress.fp)
+                tqdm.write(f"shard {shard}: already there", file=sys.stderr)
                 continue
             writer.write(shard, *embedder.shard(list(rows.rows(part.start, part.stop)), progress))
     return writer.finish(shards, len(rows))
@@ -209,11 +222,13 @@ def estimate(recipe: EmbedRecipe) -> Estimate:
     timed = rendered[:: max(1, len(rendered) // 8)][:8]
     embedder.embed(timed[:1])
     began = time.perf_counter()
-    for batch in _batches(timed, recipe.batch_tokens):
+    for batch in embedder.batches(timed):
         embedder.embed(batch)
     per_token = (time.perf_counter() - began) / sum(len(item.example.input_ids) for item in timed)
     bytes_per_row = 2 * 2 * len(embedder.modules) * recipe.proj_dim
-    return Estimate(len(rows), tokens, 1 / (per_token * tokens), per_token * tokens * len(rows), bytes_per_row * len(rows))
+    return Estimate(
+        len(rows), tokens, 1 / (per_token * tokens), per_token * tokens * len(rows), bytes_per_row * len(rows)
+    )
 
 
 def _read(recipe: EmbedRecipe) -> Rows:
@@ -226,13 +241,13 @@ def _read(recipe: EmbedRecipe) -> Rows:
     )
 
 
-def _batches(rendered: Sequence[_Rendered], budget: int) -> Iterator[list[_Rendered]]:
-    """Rows of like length together, as many as fit the budget of tokens, padding included; one at the least."""
-    batch: list[_Rendered] = []
-    for item in sorted(rendered, key=lambda item: (len(item.example.input_ids), item.row.index)):
-        if batch and len(item.example.input_ids) * (len(batch) + 1) > budget:
+def batches(lengths: Sequence[int], budget: int) -> Iterator[list[int]]:
+    """Positions of rows of like length; as many a batch as fit the budget with padding, one at the least."""
+    batch: list[int] = []
+    for position in sorted(range(len(lengths)), key=lambda position: (lengths[position], position)):
+        if batch and lengths[position] * (len(batch) + 1) > budget:
             yield batch
             batch = []
-        batch.append(item)
+        batch.append(position)
     if batch:
         yield batch

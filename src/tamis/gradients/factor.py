@@ -27,30 +27,35 @@ class RankOne(NamedTuple):
 
 
 def _unit(x: torch.Tensor) -> torch.Tensor:
-    return x / torch.linalg.vector_norm(x, dim=-1, keepdim=True).clamp_min(torch.finfo(x.dtype).tiny)
+    size: torch.Tensor = torch.linalg.vector_norm(x, dim=-1, keepdim=True)
+    return x / size.clamp_min(torch.finfo(x.dtype).tiny)
 
 
 def rank_one(matrices: torch.Tensor, start: torch.Tensor) -> RankOne:
     """The rank-one factors `u v^T` of every module of every row, scaled so that a row's stack has norm one.
 
     The rank-one step comes first and the normalisation second: the other way round leaves norms near .7.
-    The sign is fixed (the largest entry of `u` by magnitude is positive), so that the same row gives the same bytes.
-    A module whose gradient is zero gets zero factors; a row of zeros has norm 0 and zero factors, never NaN.
+    The sign is fixed (the largest entry of `u` by magnitude is positive), so that the same row gives the same
+    bytes. A module whose gradient is zero gets zero factors; a row of zeros has norm 0 and zero factors, never
+    NaN.
 
     Args:
-        matrices: `[rows, modules, out_dim, in_dim]` float32. Each row is divided by its largest magnitude first, so
-            that gradients near the ends of the float range neither vanish nor overflow when they are squared.
-        start: `[modules, out_dim]` float32, a random start for every module: an all-ones start can be orthogonal to
-            the answer.
+        matrices: `[rows, modules, out_dim, in_dim]` float32. Each row is divided by its largest magnitude first,
+            so that gradients near the ends of the float range neither vanish nor overflow when they are squared.
+        start: `[modules, out_dim]` float32, a random start for every module: an all-ones start can be orthogonal
+            to the answer.
     """
     scale = matrices.abs().amax(dim=(1, 2, 3), keepdim=True)
     m = matrices / torch.where(scale > 0, scale, torch.ones_like(scale))
-    u = start.expand(m.shape[0], -1, -1)
+    left = start[:, None].expand(
+        len(m), -1, -1, -1
+    )  # rows of one line each, so that every step is one batched product
     for _ in range(HALF_STEPS // 2):
-        v = _unit(torch.einsum("rloi,rlo->rli", m, u))
-        u = torch.einsum("rloi,rli->rlo", m, v)
-        sigma = torch.linalg.vector_norm(u, dim=-1, keepdim=True)
-        u = _unit(u)
+        right = _unit(left @ m)
+        left = right @ m.mT
+        sigma = torch.linalg.vector_norm(left, dim=-1)
+        left = _unit(left)
+    u, v = left.squeeze(-2), right.squeeze(-2)
     largest = u.gather(-1, u.abs().argmax(dim=-1, keepdim=True))
     sign = torch.where(largest < 0, -1.0, 1.0).to(u.dtype)
     norm = sigma.squeeze(-1).double().square().sum(-1).sqrt()

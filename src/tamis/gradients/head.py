@@ -1,4 +1,4 @@
-"""The language-model head at the response tokens only: the loss and its gradient, in chunks, no `[tokens, V]` kept."""
+"""The language-model head at the response tokens only: the loss and its gradient, in chunks."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from transformers import PreTrainedModel
 from tamis.errors import UsageError
 
 CHUNK_LOGITS = 1 << 22
-"""Logits that stand in memory at once (16 MiB in float32), though never fewer than `CHUNK_TOKENS` tokens' worth."""
+"""Logits that stand in memory at once (16 MiB in float32), though never fewer than `CHUNK_TOKENS` tokens'
+worth."""
 
 CHUNK_TOKENS = 128
 
@@ -17,9 +18,10 @@ CHUNK_TOKENS = 128
 class ResponseHead:
     """Final hidden states and target tokens to losses and the gradient of the hidden states.
 
-    The gradient of a summed cross-entropy is `softmax(z) - onehot`, times the head. A logit scale (Granite, Cohere)
-    and soft-capping (Gemma 2) stand between the head and `z`. Any other step that a model puts there would be a wrong
-    gradient without a sign of it, so one is looked for: the constructor compares its logits with the model's own.
+    The gradient of a summed cross-entropy is `softmax(z) - onehot`, times the head. A logit scale (Granite,
+    Cohere) and soft-capping (Gemma 2) stand between the head and `z`. Any other step that a model puts there would
+    be a wrong gradient without a sign of it, so one is looked for: the constructor compares its logits with the
+    model's own.
 
     Raises:
         UsageError: The model's logits are not those of its head.
@@ -29,7 +31,9 @@ class ResponseHead:
         config = model.config.get_text_config()
         self._head = model.get_output_embeddings()
         if type(self._head) is not nn.Linear:
-            raise UsageError(f"{type(model).__name__}: its head is a {type(self._head).__name__}, not a linear layer")
+            raise UsageError(
+                f"{type(model).__name__}: its head is a {type(self._head).__name__}, not a linear layer"
+            )
         self._chunk = max(CHUNK_TOKENS, CHUNK_LOGITS // len(self._head.weight))
         self._buffer = torch.empty(0)
         self._cap: float | None = getattr(config, "final_logit_softcapping", None)
@@ -40,7 +44,9 @@ class ResponseHead:
             ids = torch.arange(4, device=model.device)[None] % config.vocab_size
             hidden = model.base_model(input_ids=ids, use_cache=False)[0]
             expected = model(input_ids=ids, use_cache=False).logits[0].float()
-            if not torch.allclose(self._logits(hidden[0]), expected, rtol=1e-2, atol=1e-2 * float(expected.abs().max())):
+            if not torch.allclose(
+                self._logits(hidden[0]), expected, rtol=1e-2, atol=1e-2 * float(expected.abs().max())
+            ):
                 raise UsageError(f"{type(model).__name__} changes its logits in a way that is not known here")
 
     def _logits(self, hidden: torch.Tensor) -> torch.Tensor:
@@ -86,8 +92,14 @@ class ResponseHead:
             if capped is not None:
                 z.mul_(1 - capped.square_())
             gradient[chunk] = (z.to(weight.dtype) @ weight).float() * self._scale
-        largest = torch.zeros(n_rows, device=hidden.device).scatter_reduce_(0, rows, gradient.abs().amax(1), "amax")
+        largest = torch.zeros(n_rows, device=hidden.device).scatter_reduce_(
+            0, rows, gradient.abs().amax(1), "amax"
+        )
         exponent = torch.where(largest > 0, torch.frexp(largest).exponent, 0)
         gradient = torch.ldexp(gradient, -exponent[rows, None])
         loss = torch.zeros(n_rows, device=hidden.device).index_add_(0, rows, losses)
-        return gradient.to(hidden.dtype), loss, torch.ldexp(torch.ones_like(largest, dtype=torch.float64), exponent)
+        return (
+            gradient.to(hidden.dtype),
+            loss,
+            torch.ldexp(torch.ones_like(largest, dtype=torch.float64), exponent),
+        )

@@ -33,11 +33,12 @@ def gaussian(seed: int, module: str, side: Side, size: int, dim: int) -> np.ndar
     uniform = (bits.astype(np.float64) + 0.5) * 2.0**-53
     radius, angle = np.sqrt(-2.0 * np.log(uniform[0])), 2.0 * np.pi * uniform[1]
     normals = np.concatenate([radius * np.cos(angle), radius * np.sin(angle)])[: size * dim]
-    return (normals.reshape(size, dim) / np.sqrt(dim)).astype(np.float32)
+    matrix: np.ndarray = normals.reshape(size, dim) / np.sqrt(dim)
+    return matrix.astype(np.float32)
 
 
 def checksum(matrices: list[np.ndarray]) -> str:
-    """The SHA-256 of the matrices' bytes in order: what a manifest records, so that a reader can prove they agree."""
+    """The SHA-256 of the matrices' bytes in order: a manifest records it, so that a reader can prove a match."""
     digest = hashlib.sha256()
     for matrix in matrices:
         digest.update(np.ascontiguousarray(matrix).tobytes())

@@ -1,8 +1,8 @@
 """A gradient index on disk: shards that are whole or absent, the rows they hold, and what they were made by.
 
-A shard is a safetensors file with `u` and `v`, `[rows, modules, dim]` float16: rank-one factors that each carry the
-square root of sigma, with unit norm over a row. What is known of its rows stands in the same file's header, so that a
-shard needs no second file to be whole. `rows.parquet` and `excluded.parquet` join the headers at the end.
+A shard is a safetensors file with `u` and `v`, `[rows, modules, dim]` float16: rank-one factors that each carry
+the square root of sigma, with unit norm over a row. What is known of its rows stands in the same file's header, so
+that a shard needs no second file to be whole. `rows.parquet` and `excluded.parquet` join the headers at the end.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from tamis.provenance import write_parquet, write_whole
 from tamis.recipe import digest
 
 MANIFEST = "manifest.json"
+_HEADER = "tamis"  # one key: safetensors writes several in an order that changes from run to run
 _ROWS = pa.schema(
     [
         ("row_id", pa.string()),
@@ -109,7 +110,13 @@ class IndexWriter:
 
     def __init__(self, folder: Path, identity: Mapping[str, Any], about: Mapping[str, Any]) -> None:
         self.folder = folder
-        self._manifest = {"format": 1, "digest": digest(identity), "complete": False, "identity": identity, **about}
+        self._manifest = {
+            "format": 1,
+            "digest": digest(identity),
+            "complete": False,
+            "identity": identity,
+            **about,
+        }
         manifest = folder / MANIFEST
         if manifest.is_file():
             _refuse_other(manifest, identity)
@@ -128,17 +135,22 @@ class IndexWriter:
         return path.is_file() and _header(path).get("digest") == self._manifest["digest"]
 
     def write(
-        self, shard: int, u: np.ndarray, v: np.ndarray, rows: Sequence[EmbeddedRow], excluded: Sequence[ExcludedRow]
+        self,
+        shard: int,
+        u: np.ndarray,
+        v: np.ndarray,
+        rows: Sequence[EmbeddedRow],
+        excluded: Sequence[ExcludedRow],
     ) -> None:
         """Writes one shard, whole: `u` and `v` are `[rows, modules, dim]`."""
         header = {
-            "digest": str(self._manifest["digest"]),
-            "rows": json.dumps([asdict(row) for row in rows], ensure_ascii=False),
-            "excluded": json.dumps([asdict(row) for row in excluded], ensure_ascii=False),
+            "digest": self._manifest["digest"],
+            "rows": [asdict(row) for row in rows],
+            "excluded": [asdict(row) for row in excluded],
         }
         tensors = {"u": np.ascontiguousarray(u, np.float16), "v": np.ascontiguousarray(v, np.float16)}
         try:
-            write_whole(_shard_path(self.folder, shard), save(tensors, metadata=header))
+            write_whole(_shard_path(self.folder, shard), save(tensors, metadata={_HEADER: json.dumps(header)}))
         except OSError as error:
             raise WorkError(
                 f"{self.folder}: shard {shard} could not be written ({error.strerror}); "
@@ -146,16 +158,20 @@ class IndexWriter:
             ) from error
 
     def finish(self, shards: int, source_rows: int) -> GradientIndex:
-        """Joins the shards' rows, checks that each source row stands there exactly once, and completes the manifest."""
+        """The finished index: joins the shards' rows and checks that each source row is there exactly once.
+
+        Raises:
+            WorkError: A shard is torn, or a row is missing or stands twice.
+        """
         rows: list[dict[str, Any]] = []
         excluded: list[dict[str, Any]] = []
         files = {}
         for shard in range(shards):
             path = _shard_path(self.folder, shard)
             header = _header(path)
-            rows += json.loads(header["rows"])
-            excluded += json.loads(header["excluded"])
-            files[path.name] = {"rows": len(json.loads(header["rows"])), "sha256": _sha256(path)}
+            rows += header["rows"]
+            excluded += header["excluded"]
+            files[path.name] = {"rows": len(header["rows"]), "sha256": _sha256(path)}
         seen = sorted(row["index"] for row in [*rows, *excluded])
         if seen != list(range(source_rows)):
             raise WorkError(f"{self.folder}: the shards do not hold every source row exactly once")
@@ -236,12 +252,14 @@ def _shard_path(folder: Path, shard: int) -> Path:
     return folder / f"shard-{shard:05d}.safetensors"
 
 
-def _header(path: Path) -> dict[str, str]:
+def _header(path: Path) -> dict[str, Any]:
     try:
         with safe_open(path, framework="numpy") as shard:
-            return dict(shard.metadata() or {})
+            return dict(json.loads((shard.metadata() or {}).get(_HEADER, "{}")))
     except (SafetensorError, OSError) as error:
-        raise WorkError(f"{path}: the shard is torn ({error}); remove it and run the same command again") from error
+        raise WorkError(
+            f"{path}: the shard is torn ({error}); remove it and run the same command again"
+        ) from error
 
 
 def _sha256(path: Path) -> str:
@@ -264,7 +282,9 @@ def _refuse_other(path: Path, identity: Mapping[str, Any]) -> None:
     changed = [key for key in sorted({*old, *new}) if old.get(key) != new.get(key)]
     if changed:
         what = ", ".join(f"{key} ({_short(old.get(key))} there, {_short(new.get(key))} now)" for key in changed)
-        raise UsageError(f"{path.parent}: this index was made with another recipe: {what}; name another --output_dir")
+        raise UsageError(
+            f"{path.parent}: this index was made with another recipe: {what}; name another --output_dir"
+        )
 
 
 def _flat(value: Any, prefix: str = "") -> dict[str, Any]:

@@ -88,12 +88,13 @@ def score(recipe: ScoreRecipe) -> Scores:
 
 
 def collapse(target: GradientIndex, similarity: str) -> np.ndarray:
-    """The mean of the target rows' gradients: `[modules, dim, dim]` float32, one matrix a module."""
+    """The mean of the target rows' gradients: `[modules, dim, dim]` float64, one matrix a module."""
     total = np.zeros((len(target.modules), *[target.manifest["identity"]["gradient"]["proj_dim"]] * 2))
     norms = _per_shard(target)
     for (u, v), norm in zip(target.shards(), norms, strict=True):
-        total += np.einsum("rlo,rli->loi", _weighted(u, v, norm, similarity), v.astype(np.float32), dtype=np.float64)
-    return (total / len(target)).astype(np.float32)
+        left, right = (side.transpose(1, 2, 0) for side in (_weighted(u, v, norm, similarity), v.astype(np.float64)))
+        total += left @ right.swapaxes(1, 2)
+    return total / len(target)
 
 
 def similarities(index: GradientIndex, target: np.ndarray, similarity: str) -> np.ndarray:
@@ -101,6 +102,8 @@ def similarities(index: GradientIndex, target: np.ndarray, similarity: str) -> n
 
     `cosine` is the mean cosine of the row's whole stack of modules to each target's, in [-1, 1]; `layer-cosine` the
     mean over modules of each module's cosine, so that every module weighs the same; `dot` keeps both norms.
+    Computed in float64 and rounded to float32's digits, so that equal rows have equal scores wherever they stand:
+    matrix products round by the place of a row in its shard, and that would decide ties.
 
     Args:
         index: The pool.
@@ -110,8 +113,9 @@ def similarities(index: GradientIndex, target: np.ndarray, similarity: str) -> n
     parts = []
     for (u, v), norm in zip(index.shards(), _per_shard(index), strict=True):
         weighted = _weighted(u, v, norm, similarity).transpose(1, 0, 2)
-        parts.append(np.einsum("lri,rli->r", weighted @ target, v.astype(np.float32), dtype=np.float64))
-    return np.concatenate(parts)
+        parts.append(np.einsum("lri,rli->r", weighted @ target, v.astype(np.float64)))
+    digits, exponent = np.frexp(np.concatenate(parts))
+    return np.ldexp(digits.astype(np.float32).astype(np.float64), exponent)
 
 
 def ranked(rows: pa.Table, values: np.ndarray) -> pa.Table:
@@ -143,16 +147,20 @@ def read_scores(path: Path | str) -> Scores:
     Raises:
         UsageError: There are none, or they do not say which end of them is removed.
     """
-    folder = Path(path)
-    file = folder / SCORES if folder.is_dir() else folder
+    file = Path(path) / SCORES if Path(path).is_dir() else Path(path)
+    tables = []
+    for part in (file, file.with_name(EXCLUDED)):
+        try:
+            tables.append(pq.read_table(part))
+        except (OSError, pa.ArrowInvalid) as error:
+            raise UsageError(f"{path}: no scores there ({part.name} is missing or unreadable)") from error
+    table, excluded = tables
     try:
-        table = pq.read_table(file)
-    except (OSError, pa.ArrowInvalid) as error:
-        raise UsageError(f"{path}: no scores there ({SCORES} is missing or unreadable)") from error
-    metadata = json.loads((table.schema.metadata or {}).get(METADATA_KEY, b"{}"))
+        metadata = json.loads((table.schema.metadata or {}).get(METADATA_KEY, b"{}"))
+    except json.JSONDecodeError:
+        metadata = {}
     if metadata.get("orientation") != ORIENTATION:
         raise UsageError(f"{file}: does not say that its highest scores are the ones to remove; write it by tamis score")
-    excluded = pq.read_table(file.with_name(EXCLUDED))
     return Scores(table.replace_schema_metadata(None), excluded, metadata)
 
 
@@ -169,7 +177,11 @@ def _embed_target(recipe: ScoreRecipe, index: GradientIndex) -> GradientIndex:
         from tamis.gradients.embed import embed
     except ImportError as error:
         raise missing_extra("attribution", error) from error
+    folder = Path(recipe.output_dir)
+    if folder.is_dir() and any(folder.iterdir()) and not is_index(folder / "target"):
+        raise UsageError(f"{folder}: holds something else; name another --output_dir")
     own = EmbedRecipe(**index.manifest["recipe"])
+    gradient = index.manifest["identity"]["gradient"]
     return embed(
         replace(
             own,
@@ -178,10 +190,11 @@ def _embed_target(recipe: ScoreRecipe, index: GradientIndex) -> GradientIndex:
             dataset_split=recipe.target_split,
             dataset_revision=None,
             max_samples=None,
+            dtype=gradient["dtype"],  # `auto` may have meant another type on the index's device
             device=recipe.device,
-            output_dir=str(Path(recipe.output_dir) / "target"),
+            output_dir=str(folder / "target"),
         ),
-        expect=index.manifest["identity"]["gradient"],
+        expect=gradient,
     )
 
 
@@ -192,13 +205,13 @@ def _per_shard(index: GradientIndex) -> Sequence[np.ndarray]:
 
 
 def _weighted(u: np.ndarray, v: np.ndarray, norm: np.ndarray, similarity: str) -> np.ndarray:
-    """`u` in float32, scaled so that the plain inner product with another such pair is the similarity asked for."""
-    u, v = u.astype(np.float32), v.astype(np.float32)
+    """`u` in float64, scaled so that the plain inner product with another such pair is the similarity asked for."""
+    u, v = u.astype(np.float64), v.astype(np.float64)
     size = np.linalg.norm(u, axis=-1) * np.linalg.norm(v, axis=-1)  # [rows, modules]
     if similarity == "layer-cosine":
-        scale = np.where(size > 0, 1 / np.where(size > 0, size, 1), 0) / np.sqrt(size.shape[1], dtype=np.float32)
+        scale = np.where(size > 0, 1 / np.where(size > 0, size, 1), 0) / np.sqrt(size.shape[1])
     else:  # the rounding to float16 leaves stacks a little off one
         scale = np.repeat(1 / np.linalg.norm(size, axis=1, keepdims=True), size.shape[1], axis=1)
         if similarity == "dot":
-            scale = scale * norm[:, None].astype(np.float32)
-    return (u * scale[..., None]).astype(np.float32)
+            scale = scale * norm[:, None]
+    return u * scale[..., None]

