@@ -30,7 +30,8 @@ style: $(VENV)/.ready-for-tests ## format the code, then check it
 	$(bin)/mypy
 
 bench: $(VENV)/.ready-for-the-demo ## measure what benchmarks/README.md says
-	$(bin)/python benchmarks/embed.py
+	$(bin)/python benchmarks/embed.py --keep
+	$(bin)/python benchmarks/tables.py
 
 clean: ## remove what the demo and the tools wrote (the environment stays)
 	rm -rf demo-run dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -34,7 +34,7 @@ from tamis.gradients.factor import rank_one
 from tamis.gradients.project import gaussian
 from tamis.recipe import EmbedRecipe
 
-ROWS, TOKENS = 64, 240
+TOKENS = 240
 CONFIG = LlamaConfig(
     vocab_size=8192,
     hidden_size=384,
@@ -46,15 +46,15 @@ CONFIG = LlamaConfig(
 )
 
 
-def chats(labelled: float) -> list[Example]:
+def chats(rows: int, labelled: float) -> list[Example]:
     """Random chats of 200 to 280 tokens that end in an answer with the labelled share of the tokens."""
     rng = np.random.default_rng(0)
-    rows = []
-    for length in rng.integers(TOKENS - 40, TOKENS + 41, ROWS):
+    made = []
+    for length in rng.integers(TOKENS - 40, TOKENS + 41, rows):
         prompt = max(1, round(length * (1 - labelled)))
         mask = [position >= prompt for position in range(length)]
-        rows.append(Example(rng.integers(0, CONFIG.vocab_size, length).tolist(), mask))
-    return rows
+        made.append(Example(rng.integers(0, CONFIG.vocab_size, length).tolist(), mask))
+    return made
 
 
 def forward(model: LlamaForCausalLM, batch: list[Example]) -> None:
@@ -73,9 +73,11 @@ def cpu_seconds(work: Callable[[], object]) -> float:
     return time.process_time() - began
 
 
-def paired(model: LlamaForCausalLM, labelled: float, repeats: int) -> tuple[list[float], float, float]:
+def paired(
+    model: LlamaForCausalLM, labelled: float, options: argparse.Namespace
+) -> tuple[list[float], float, float]:
     """The ratio of each repeat, rows per CPU second at the median, and bytes a row."""
-    rows = chats(labelled)
+    rows = chats(options.rows, labelled)
     lengths = [len(row.input_ids) for row in rows]
     work = [[rows[i] for i in batch] for batch in batches(lengths, EmbedRecipe.batch_tokens)]
     plain_model = copy.deepcopy(model)
@@ -88,14 +90,14 @@ def paired(model: LlamaForCausalLM, labelled: float, repeats: int) -> tuple[list
             return sum(side.numpy().astype(np.float16).nbytes for side in (factors.u, factors.v))
 
         size = sum(embed(batch) for batch in work)
-        for _ in range(repeats):
+        for _ in range(options.repeats):
             ours, plain = 0.0, 0.0
             for batch in work:
                 ours += cpu_seconds(lambda batch=batch: embed(batch))
                 plain += cpu_seconds(lambda batch=batch: forward(plain_model, batch))
             ratios.append(ours / plain)
             seconds.append(ours)
-    return ratios, ROWS / statistics.median(seconds), size / ROWS
+    return ratios, len(rows) / statistics.median(seconds), size / len(rows)
 
 
 class PeakAnonymousMemory:
@@ -122,13 +124,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--format", choices=["text", "json"], default="text")
     parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--rows", type=int, default=64)
+    parser.add_argument("--keep", action="store_true", help="keep the result in benchmarks/results")
     options = parser.parse_args()
     torch.set_num_threads(1)
     torch.manual_seed(0)
     model = LlamaForCausalLM(CONFIG).eval()
     with PeakAnonymousMemory() as memory:
-        most, rows_per_second, bytes_per_row = paired(model, 0.6, options.repeats)
-    every, _, _ = paired(model, 1.0, options.repeats)
+        most, rows_per_second, bytes_per_row = paired(model, 0.6, options)
+    every, _, _ = paired(model, 1.0, options)
     result = {
         "ratio_to_forward": round(statistics.median(most), 3),
         "ratio_to_forward_all": round(statistics.median(every), 3),
@@ -138,8 +142,13 @@ def main() -> None:
         "ratio_to_forward_range": [round(min(most), 3), round(max(most), 3)],
         "ratio_to_forward_all_range": [round(min(every), 3), round(max(every), 3)],
         "parameters": sum(parameter.numel() for parameter in model.parameters()),
+        "rows": options.rows,
         "repeats": options.repeats,
     }
+    if options.keep:
+        path = Path(__file__).parent / "results" / "embed.json"
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(json.dumps(result, indent=1) + "\n")
     if options.format == "json":
         print(json.dumps(result))
         return

@@ -27,7 +27,10 @@ def records(n: int, text: str = "") -> list[dict[str, Any]]:
             "id": str(i),
             "source": SOURCES[i % len(SOURCES)],
             "language": LANGUAGES[i % len(LANGUAGES)],
-            "messages": [{"role": "user", "content": f"{i}? {text}"}, {"role": "assistant", "content": f"{i * i}."}],
+            "messages": [
+                {"role": "user", "content": f"{i}? {text}"},
+                {"role": "assistant", "content": f"{i * i}."},
+            ],
         }
         for i in range(n)
     ]
@@ -75,7 +78,9 @@ def index(
                 outside.append(ExcludedRow(row_id, i, source, language, REASON))
                 continue
             norm = 1.0 if norms is None else float(norms[i])
-            inside.append(EmbeddedRow(row_id, i, source, language, 9, 4, ["truncated"] * (i % 2), norm, 0.9, 1.5, row_id))
+            inside.append(
+                EmbeddedRow(row_id, i, source, language, 9, 4, ["truncated"] * (i % 2), norm, 0.9, 1.5, row_id)
+            )
         mine = [row.index for row in inside]
         writer.write(shard, u[mine], v[mine], inside, outside)
     return writer.finish(-(-n // shard_rows), n)

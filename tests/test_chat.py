@@ -67,7 +67,7 @@ TEXT_END = (
     "{% for m in messages %}{{ m.role }}: {{ m.content }}{{ '\n###' if m.role == 'assistant' }}\n{% endfor %}"
 )
 NO_END = "{% for m in messages %}### {{ m.role }}:\n{{ m.content }}\n\n{% endfor %}"
-TWO_ENDS = DEFAULT_SYSTEM + "{{ bos_token }}"
+TWO_ENDS = DEFAULT_SYSTEM + "{{ eos_token }}"
 NEXT_IS_SPECIAL = "{% for m in messages %}<|{{ m.role }}|>\n{{ m.content }}\n{% endfor %}"
 LAST_ONLY = (
     "{% for m in messages %}<|{{ m.role }}|>\n{{ m.content }}{{ eos_token if loop.last else '\n' }}{% endfor %}"
@@ -514,6 +514,16 @@ def test_a_token_with_a_part_of_a_character_of_either_side_is_split() -> None:
     )
     example = check(tokenizer, chat("é", "é", "éé", "éaé"), ["éé", "éaéé"])
     assert last + first in tokenizer.convert_ids_to_tokens(example.input_ids) and not example.flags
+
+
+@pytest.mark.parametrize("name", ["chatml", "inst", "text-end", "plain"])
+def test_offsets_may_leave_out_a_leading_space(name: str) -> None:
+    family = FAMILIES[name]
+    tokenizer = family.tokenizer()
+    tokenizer.backend_tokenizer.post_processor = processors.ByteLevel(trim_offsets=True)
+    expected = [family.shown(" yes and", False), family.shown("the answer", True)]
+    example = check(tokenizer, chat("What?", " yes and", "the", "the answer"), expected)
+    assert "boundary" not in example.flags
 
 
 def test_a_tokenizer_that_tidies_what_it_decodes_is_split_like_any_other() -> None:

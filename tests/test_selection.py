@@ -153,7 +153,9 @@ def test_only_the_subset_is_sieved(choose: Any, scores: str, subset: dict[str, l
     assert [order[name]["order"] for name in expected] == list(range(n))
     assert [order[name]["rank"] for name in expected] == [place / n for place in range(n)]
     others = [order[row["row_id"]] for row in rows if row not in inside]
-    assert {(row["order"], row["rank"], row["reason"]) for row in others} <= {(OUTSIDE, -1.0, "outside the subset")}
+    assert {(row["order"], row["rank"], row["reason"]) for row in others} <= {
+        (OUTSIDE, -1.0, "outside the subset")
+    }
     assert len(chosen.kept) + len(chosen.removed) == 97
     assert (chosen.facts["rows_sieved"], chosen.facts["rows_outside_the_subset"]) == (n, 97 - n)
     near = chosen.facts["boundary"]
@@ -226,10 +228,17 @@ def test_lists_that_cannot_be_followed_are_refused(choose: Any, tmp_path: Path) 
 
 def test_an_id_may_hold_any_character_but_a_line_break(choose: Any, tmp_path: Path) -> None:
     names = ["a\u2028b", "a b", "ä\x0b", "\x1c", "日本"]
-    file = pools.write(tmp_path / "odd.jsonl", [{**row, "id": name} for row, name in zip(pools.records(5), names, strict=True)])
+    file = pools.write(
+        tmp_path / "odd.jsonl", [{**row, "id": name} for row, name in zip(pools.records(5), names, strict=True)]
+    )
     scores = pools.scored(tmp_path / "odd", [0.1, 0.2, 0.3, 0.4, 0.5], file)
     chosen = choose(0.0, scores, remove=listed(tmp_path / "remove.txt", *names))
     assert ids(chosen.removed) == names
+
+
+def test_a_list_may_come_from_windows(choose: Any, tmp_path: Path) -> None:
+    (tmp_path / "remove.txt").write_bytes(b"\xef\xbb\xbf1\r\n2\r\n")
+    assert ids(choose(0.0, remove=str(tmp_path / "remove.txt")).removed) == ["1", "2"]
 
 
 @pytest.mark.parametrize("column", ["source", "language"])
@@ -325,7 +334,10 @@ def test_a_rerun_gives_the_same_bytes_and_another_recipe_is_refused(scores: str,
     assert sorted(before) == ["excluded.parquet", "kept.parquet", "removed.parquet", "selection.yaml"]
     select(SelectRecipe(scores, str(folder), 0.3))
     assert content() == before
-    for other in (SelectRecipe(scores, str(folder), 0.31), SelectRecipe(scores, str(folder), 0.3, language=["en"])):
+    for other in (
+        SelectRecipe(scores, str(folder), 0.31),
+        SelectRecipe(scores, str(folder), 0.3, language=["en"]),
+    ):
         with pytest.raises(UsageError, match="selection: holds something else"):
             select(other)
     assert content() == before

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 Message = dict[str, Any]
 
 PLAIN_TEMPLATE = (
-    "{% for message in messages %}{{ message['role'] | capitalize }}: {{ message['content'] or '' }}"
+    "{% for message in messages %}{{ message['role'] | capitalize }}: {{ message['content'] }}"
     "{% if message['role'] == 'assistant' %}{{ eos_token }}{% endif %}{{ '\n\n' }}{% endfor %}"
 )
 """What a tokenizer without a template gets: `User: ...`, `Assistant: ...<eos>`, a blank line between turns."""
@@ -60,7 +60,8 @@ class ChatRenderer:
         max_length: The window in tokens, at least 2; None for no limit.
 
     Raises:
-        UsageError: The tokenizer cannot say where in a text its tokens stand, or the window is too small.
+        UsageError: The tokenizer cannot say where in a text its tokens stand, has several templates and no default
+            one, or the window is too small.
     """
 
     def __init__(self, tokenizer: PreTrainedTokenizerBase, max_length: int | None = None) -> None:
@@ -104,7 +105,7 @@ class ChatRenderer:
             RowError: The row has no supervised token, or the template refuses the conversation.
         """
         # Without their empty keys, so that a template's `is defined` means what it says.
-        messages = [{k: v for k, v in message.items() if v is not None or k == "content"} for message in messages]
+        messages = [{k: v for k, v in message.items() if v is not None} for message in messages]
         if not any(message["role"] == "assistant" for message in messages):
             raise RowError("no assistant turn")
         text = self._apply(messages)
@@ -119,8 +120,6 @@ class ChatRenderer:
                 continue
             start, end = self._answer_span(messages, i, text)
             shown, given = text[start:end], message.get("content") or ""
-            if not given and shown == "None":
-                shown = ""  # the template knows no tool calls, and writes the content that is not there
             calls = bool(message.get("tool_calls"))
             if (shown == given) == calls or given not in shown:
                 flags.add("template_changed")

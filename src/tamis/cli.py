@@ -15,7 +15,7 @@ from typing import Any
 
 import docstring_parser
 import yaml
-from jsonargparse import ActionYesNo, ArgumentError, ArgumentParser, Namespace
+from jsonargparse import ActionYesNo, ArgumentError, ArgumentParser, Namespace, get_loader
 
 from tamis.errors import UsageError, WorkError, missing_extra
 from tamis.recipe import EmbedRecipe, ExportRecipe, ScoreRecipe, SelectRecipe
@@ -164,10 +164,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         try:
             return _run(list(sys.argv[1:] if argv is None else argv))
         finally:
-            sys.stdout.flush()
-    except BrokenPipeError:  # nobody reads on, as in `| head -1`: the work is done all the same
+            print(end="", flush=True)
+    except OSError as error:  # from printing alone
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
+        if isinstance(error, BrokenPipeError):  # nobody reads on, as in `| head -1`: the work is done all the same
+            return 0
+        print(f"tamis: the result cannot be printed: {error.strerror}", file=sys.stderr)
+        return 1
     except KeyboardInterrupt:
         print("tamis: interrupted", file=sys.stderr)
         return 130
@@ -239,7 +242,7 @@ def _arranged(arguments: Sequence[str], recipe: type) -> tuple[list[str], dict[s
 def _check_file(path: str, recipe: type) -> None:
     """Refuses, by its name, a file that is not a YAML mapping of the recipe's keys."""
     try:
-        content = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
+        content = get_loader("yaml")(Path(path).read_text(encoding="utf-8"))
     except OSError as error:
         raise UsageError(f"--config {path}: cannot be read: {error.strerror}") from error
     except (yaml.YAMLError, ValueError) as error:

@@ -1,7 +1,8 @@
 """A selection to a data set folder that plain `load_dataset` reads at any ratio.
 
-The rows are written once, in Parquet files cut at the standard ratios and sorted by `order`. `drop-10` is then only a
-list of files, as is every other config, and no row is stored twice. Any ratio between is a filter on `order`.
+The rows are written once, in Parquet files cut at the standard ratios and sorted by `order`. `drop-10` is then
+only a list of files, as is every other config, and no row is stored twice. Any ratio between is a filter on
+`order`.
 """
 
 from __future__ import annotations
@@ -10,10 +11,11 @@ import os
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from fractions import Fraction
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -31,7 +33,7 @@ if TYPE_CHECKING:
 
 OUR_COLUMNS = ("row_id", "score", "order", "rank", "source_index", "reason")
 _UNSCORED = "unscored"
-
+_NO_ORDER = OUTSIDE - 1
 
 CARD = """---
 {yaml}---
@@ -39,22 +41,21 @@ CARD = """---
 # {source}, sieved by tamis
 
 {total} rows of `{source}`, each with the similarity of its gradient to a target set of {target_rows} rows
-({similarity}, mean over targets). `{default}` leaves out the {k} highest-scored of {n} sieved rows ({rate:.2%}).
+({similarity}, mean over targets). {default} leaves out the {k} highest-scored of {n} sieved rows ({rate:.2%}).
 Selection `{digest}`.
 
 ```python
 from datasets import load_dataset
 
-rows = load_dataset("path/to/this/folder")                # {default}
-rows = load_dataset("path/to/this/folder", "drop-10")     # any standard ratio: 05, 10, ... 50
-gone = load_dataset("path/to/this/folder", "removed-10")  # what that ratio removes
+{example}
 ```
 
-Any other ratio is a filter on `{order}`: keep the rows below n - k, for n = {n} sieved rows and k removed ones, here 33 %.
-It reads {read:,} of {whole:,} compressed bytes.
+Any other ratio is a filter on `{order}`: keep the rows below n - k, for n = {n} sieved rows and k removed ones,
+here 33 %. It reads {read:,} of {whole:,} compressed bytes.
 
 ```python
-rows = load_dataset("path/to/this/folder", "all", filters=[("{order}", "<", {below})], verification_mode="no_checks")
+rows = load_dataset("path/to/this/folder", "all", filters=[("{order}", "<", {below})], \
+verification_mode="no_checks")
 ```
 
 Columns beside the source's own: {columns}. `rows.sort("{source_index}")` restores the original order.
@@ -72,8 +73,8 @@ They are in no `drop` and no `removed` config, only in `unscored` and `all`.
 {unscored}
 ## What is not established
 
-A high score says that a row's gradient resembles those of the target set. It is not a proof that training on the row
-causes harm, nor that a low-scored row is harmless; another target set gives another ranking.
+A high score says that a row's gradient resembles those of the target set. It is not a proof that training on the
+row causes harm, nor that a low-scored row is harmless; another target set gives another ranking.
 """
 
 
@@ -113,6 +114,8 @@ def export(recipe: ExportRecipe) -> Exported:
     Raises:
         UsageError: The selection or its source rows cannot be read, or the source rows are no longer those scored.
     """
+    if recipe.row_group_rows < 1:
+        raise UsageError(f"--row_group_rows {recipe.row_group_rows}: has to be at least 1")
     selection = read_selection(recipe.selection)
     source = selection.facts["scores"]["source"]
     rows = read_rows(
@@ -126,18 +129,17 @@ def export(recipe: ExportRecipe) -> Exported:
         raise UsageError(f"{rows.name}: the rows are no longer those that were scored; embed and score them again")
     folder = claim_folder(recipe, digest({"selection": selection.facts["digest"], "rows": recipe.row_group_rows}))
     dataset, names = _with_our_columns(rows, selection)
-    order = np.array(dataset[names["order"]], dtype=object)
     chosen = Fraction(str(selection.facts["ratio"]))
     ratios = sorted({chosen, *map(Fraction, STANDARD_RATIOS)})
     bands = _bands(selection, ratios)
-    counts: dict[str, int] = {}
-    unscored = np.array([place is None for place in order])
-    scored = np.where(unscored, OUTSIDE - 1, order).astype(np.int64)
-    for band in bands:
-        mine = np.flatnonzero((scored >= band.low) & (scored < band.high))
-        mine = mine[np.argsort(scored[mine], kind="stable")]
+    order = np.full(len(rows), _NO_ORDER)
+    for part in (selection.kept, selection.removed):
+        order[part["index"].to_numpy()] = part["order"].to_numpy()
+    counts = {}
+    for band in (*bands, _Band(_UNSCORED, _NO_ORDER, OUTSIDE)):
+        mine = np.flatnonzero((order >= band.low) & (order < band.high))
+        mine = mine[np.argsort(order[mine], kind="stable")]
         counts[band.name] = _write(dataset.select(mine), folder, band.name, recipe.row_group_rows)
-    counts[_UNSCORED] = _write(dataset.select(np.flatnonzero(unscored)), folder, _UNSCORED, recipe.row_group_rows)
 
     configs = _configs(ratios, bands, counts)
     exported = Exported(
@@ -148,8 +150,7 @@ def export(recipe: ExportRecipe) -> Exported:
         names["order"],
         selection.facts["rows_sieved"],
     )
-    card = _card(exported, selection, configs, names)
-    write_whole(folder / "README.md", card.encode())
+    write_whole(folder / "README.md", _card(exported, selection, configs, names).encode())
     return exported
 
 
@@ -170,12 +171,13 @@ def filter_cost(folder: Path | str, below: int, column: str = "order") -> tuple[
 
 
 def _percent(ratio: Fraction) -> str:
-    whole, dot, rest = f"{float(ratio * 100):g}".partition(".")
+    """The ratio in per cent, every digit of it: 05, 12.5."""
+    whole, dot, rest = f"{Decimal(100 * ratio.numerator) / ratio.denominator:f}".partition(".")
     return f"{whole:0>2}{dot}{rest}"
 
 
 def _with_our_columns(rows: Rows, selection: Selection) -> tuple[Dataset, dict[str, str]]:
-    """The source rows with our columns beside their own; a name that is taken gets `tamis_` before it."""
+    """The source rows with our columns beside their own; a name that is taken gets `tamis_` before it, or more."""
     decided = pa.concat_tables([selection.kept, selection.removed]).sort_by("index")
     excluded = selection.excluded
     n = len(rows)
@@ -188,22 +190,28 @@ def _with_our_columns(rows: Rows, selection: Selection) -> tuple[Dataset, dict[s
     for index, reason in zip(excluded["index"].to_pylist(), excluded["reason"].to_pylist(), strict=True):
         columns["reason"][index] = reason
     types = {"score": pa.float64(), "order": pa.int64(), "rank": pa.float64(), "source_index": pa.int64()}
-    taken = rows.dataset.column_names
-    names = {name: f"tamis_{name}" if name in taken else name for name in OUR_COLUMNS}
+    names = {name: name for name in OUR_COLUMNS}
     dataset = rows.dataset
     for name, values in columns.items():
+        while names[name] in dataset.column_names:
+            names[name] = f"tamis_{names[name]}"
         dataset = dataset.add_column(names[name], pa.array(values, types.get(name, pa.string())))
     return dataset, names
 
 
 def _bands(selection: Selection, ratios: Sequence[Fraction]) -> list[_Band]:
-    """One file between each two cuts, from the highest scores down; below the last cut, all that every config keeps."""
+    """One file between each two cuts, from the highest scores down; below the last, what every config keeps."""
+    n = selection.facts["rows_sieved"]
+    names = [f"top-{_percent(a)}-{_percent(b)}" for a, b in pairwise([Fraction(0), *ratios])]
+    if ratios[0] == 0:  # what even that ratio removes
+        names[0] = "named"
+    edges = [n, *(n - _cut(selection, ratio) for ratio in ratios), OUTSIDE]
+    return [_Band(name, low, high) for name, (high, low) in zip([*names, "rest"], pairwise(edges), strict=True)]
+
+
+def _cut(selection: Selection, ratio: Fraction) -> int:
     facts = selection.facts
-    n = facts["rows_sieved"]
-    cuts = [cut(float(r), n, keep=facts["named_by_keep"], remove=facts["named_by_remove"]) for r in ratios]
-    names = ["named", *(f"top-{_percent(a)}-{_percent(b)}" for a, b in pairwise(ratios)), "rest"]
-    edges = [n, *(n - k for k in cuts), OUTSIDE]
-    return [_Band(name, low, high) for name, (high, low) in zip(names, pairwise(edges), strict=True)]
+    return cut(float(ratio), facts["rows_sieved"], keep=facts["named_by_keep"], remove=facts["named_by_remove"])
 
 
 def _write(dataset: Dataset, folder: Path, name: str, row_group_rows: int) -> int:
@@ -233,14 +241,46 @@ def _configs(ratios: Sequence[Fraction], bands: Sequence[_Band], counts: dict[st
 
 def _card(exported: Exported, selection: Selection, configs: dict[str, list[str]], names: dict[str, str]) -> str:
     facts = selection.facts
-    scores, n, k = facts["scores"], facts["rows_sieved"], facts["rows_removed"]
-    total = exported.configs["all"]
+    scores, n = facts["scores"], facts["rows_sieved"]
+    below = n - _cut(selection, Fraction("0.33"))
+    read, whole = filter_cost(exported.folder, below, exported.order_column)
+    by_source = {name.replace("|", r"\|"): rate for name, rate in facts["removed_by_source"].items()}
+    rates = "\n".join(
+        f"| {name} | {rate['rows']} | {rate['removed']} | {rate['rate']:.1%} |" for name, rate in by_source.items()
+    )
+    reasons = Counter(selection.excluded["reason"].to_pylist())
+    return CARD.format(
+        yaml=yaml.safe_dump(_front_matter(exported, selection, configs), sort_keys=False, allow_unicode=True),
+        source=scores["source"]["dataset_name"],
+        total=exported.configs["all"],
+        k=facts["rows_removed"],
+        n=n,
+        rate=facts["rows_removed"] / n,
+        similarity=scores["similarity"],
+        target_rows=scores["target_rows"],
+        default=f"`{exported.default}`" if exported.default in configs else "The selection",
+        digest=facts["digest"],
+        example=_example(exported),
+        order=exported.order_column,
+        source_index=names["source_index"],
+        columns=", ".join(f"`{name}`" for name in names.values()),
+        below=below,
+        read=read,
+        whole=whole,
+        rates=rates,
+        unscored="".join(f"- {count} x {reason}\n" for reason, count in reasons.most_common()) or "None.\n",
+    )
+
+
+def _front_matter(exported: Exported, selection: Selection, configs: dict[str, list[str]]) -> dict[str, Any]:
+    """What the Hub and `load_dataset` read of the card."""
     bands = {file for files in configs.values() for file in files}
     size_of = {file: _uncompressed(exported.folder / "data" / f"{file}.parquet") for file in bands}
     sizes = [sum(size_of[file] for file in files) for files in configs.values()]
-    yaml_block = {
-        "size_categories": [_size_category(total)],
-        "language": sorted(facts["removed_by_language"]),
+    tables = (selection.kept, selection.removed)
+    return {
+        "size_categories": [_size_category(exported.configs["all"])],
+        "language": sorted({name for table in tables for name in table["language"].unique().to_pylist()}),
         "tags": ["tamis", "data-filtering", "gradient-attribution"],
         "configs": [
             {
@@ -255,33 +295,22 @@ def _card(exported: Exported, selection: Selection, configs: dict[str, list[str]
             for (name, rows), size in zip(exported.configs.items(), sizes, strict=True)
         ],
     }
-    read, whole = filter_cost(exported.folder, n - cut(0.33, n), exported.order_column)
-    rates = "\n".join(
-        f"| {name} | {rate['rows']} | {rate['removed']} | {rate['rate']:.1%} |"
-        for name, rate in facts["removed_by_source"].items()
+
+
+def _example(exported: Exported) -> str:
+    """Lines that load the default config, another one, and the rows that it leaves out; only configs with rows."""
+    configs = exported.configs
+    drop = next(name for name in ("drop-10", *configs) if name in configs)
+    removed = next(
+        (name for name in ("removed-10", *configs) if name in configs and name.startswith("removed")), None
     )
-    reasons = Counter(selection.excluded["reason"].to_pylist())
-    unscored = "".join(f"- {count} x {reason}\n" for reason, count in reasons.most_common()) or "None.\n"
-    return CARD.format(
-        yaml=yaml.safe_dump(yaml_block, sort_keys=False, allow_unicode=True),
-        source=scores["source"]["dataset_name"],
-        total=total,
-        k=k,
-        n=n,
-        rate=k / n,
-        similarity=scores["similarity"],
-        target_rows=scores["target_rows"],
-        default=exported.default,
-        digest=facts["digest"],
-        order=exported.order_column,
-        source_index=names["source_index"],
-        columns=", ".join(f"`{name}`" for name in names.values()),
-        below=n - cut(0.33, n),
-        read=read,
-        whole=whole,
-        rates=rates,
-        unscored=unscored,
-    )
+    lines = [("rows", "", exported.default)] if exported.default in configs else []
+    lines.append(("rows", f', "{drop}"', "any standard ratio: 05, 10, ... 50"))
+    if removed:
+        lines.append(("gone", f', "{removed}"', "what that ratio removes"))
+    calls = [f'{variable} = load_dataset("path/to/this/folder"{config})' for variable, config, _ in lines]
+    width = max(map(len, calls))
+    return "\n".join(f"{call:{width}}  # {says}" for call, (_, _, says) in zip(calls, lines, strict=True))
 
 
 def _uncompressed(path: Path) -> int:
@@ -290,5 +319,11 @@ def _uncompressed(path: Path) -> int:
 
 
 def _size_category(rows: int) -> str:
-    edges = ((10**3, "n<1K"), (10**4, "1K<n<10K"), (10**5, "10K<n<100K"), (10**6, "100K<n<1M"), (10**7, "1M<n<10M"))
+    edges = (
+        (10**3, "n<1K"),
+        (10**4, "1K<n<10K"),
+        (10**5, "10K<n<100K"),
+        (10**6, "100K<n<1M"),
+        (10**7, "1M<n<10M"),
+    )
     return next((name for edge, name in edges if rows < edge), "10M<n<100M")

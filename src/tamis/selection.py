@@ -1,8 +1,8 @@
 """Scores and a ratio to what is kept and what is removed, each row with its reason.
 
 A row is removed if and only if its order is at least n - k, where k = floor(ratio x n) in exact arithmetic: plain
-floats give 28 for .29 x 100. The lists of ids to keep and to remove move rows to the two ends of the order, so that
-the order alone decides every ratio.
+floats give 28 for .29 x 100. The lists of ids to keep and to remove move rows to the two ends of the order, so
+that the order alone decides every ratio.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,7 @@ import pyarrow.parquet as pq
 import yaml
 
 from tamis.errors import UsageError
-from tamis.influence.scores import EXCLUDED, order_by, read_scores
+from tamis.influence.scores import EXCLUDED, Scores, order_by, read_scores
 from tamis.provenance import claim_folder, write_parquet, write_whole
 from tamis.recipe import SelectRecipe, digest
 
@@ -41,7 +41,8 @@ class Selection:
         kept: The scores' columns with `order` and `rank` within the subset, and `reason`, in source order.
         removed: The same for the removed rows.
         excluded: Rows that have no score, with their reason; neither kept nor removed.
-        facts: What `selection.yaml` holds: digest, ratio, n, k, counts by source and language, boundary rows, source.
+        facts: What `selection.yaml` holds: digest, ratio, n, k, counts by source and language, boundary rows,
+            source.
     """
 
     kept: pa.Table
@@ -59,58 +60,32 @@ def select(recipe: SelectRecipe) -> Selection:
     """The rows kept and removed at a ratio, written to `recipe.output_dir`.
 
     Raises:
-        UsageError: The scores cannot be read, the ratio is not from 0 to 1, a subset is empty, a listed id is unknown
-            or listed twice, or a score is not a number.
+        UsageError: The scores cannot be read, the ratio is not from 0 to 1, a subset is empty, a listed id is
+            unknown or listed twice, or a score is not a number.
     """
     if not 0 <= recipe.ratio <= 1:
         raise UsageError(f"--ratio {recipe.ratio}: not from 0 to 1")
+    recipe = replace(recipe, ratio=float(recipe.ratio))
     scores = read_scores(recipe.scores)
-    values = scores.table["score"].to_numpy()
-    if not np.isfinite(values).all():
-        row = scores.table["row_id"][int(np.flatnonzero(~np.isfinite(values))[0])]
-        raise UsageError(f"{recipe.scores}: the score of row {row} is not a number")
+    _refuse_values(scores.table, recipe)
     inside = _subset(scores.table, recipe)
     keep, remove = _listed("--keep", recipe.keep), _listed("--remove", recipe.remove)
     _refuse_lists(scores.table, inside, keep, remove)
-
-    ids = scores.table["row_id"]
-    kept_by_name, removed_by_name = _is_in(ids, keep) & inside, _is_in(ids, remove)
-    place = kept_by_name * -1 + removed_by_name * 1
-    n = int(inside.sum())
-    order = np.full(len(ids), OUTSIDE, np.int64)
-    order[inside] = order_by(
-        scores.table.filter(pa.array(inside)).append_column("place", pa.array(place[inside])), ("place", "ascending")
-    )
-    k = cut(recipe.ratio, n, keep=int(kept_by_name.sum()), remove=len(remove))
-    gone = order >= n - k
-    reasons = np.select(
-        [~inside, kept_by_name, removed_by_name, gone],
-        ["outside the subset", "named by --keep", "named by --remove", f"among the {k} highest scores of {n}"],
-        f"below the {k} highest scores of {n}",
-    )
-    table = scores.table.drop_columns(["order", "rank"])
-    for name, column in (("order", order), ("rank", np.where(inside, order / max(n, 1), OUTSIDE)), ("reason", reasons)):
-        table = table.append_column(name, pa.array(column))
-    identity = {
-        "scores": scores.metadata["digest"],
-        "ratio": str(recipe.ratio),
-        "source": sorted(recipe.source),
-        "language": sorted(recipe.language),
-        "keep": hashlib.sha256("\n".join(sorted(keep)).encode()).hexdigest(),
-        "remove": hashlib.sha256("\n".join(sorted(remove)).encode()).hexdigest(),
-    }
+    table, first_removed = _decided(scores.table, inside, keep, remove, recipe.ratio)
+    gone = table["order"].to_numpy() >= first_removed
     facts = {
-        "digest": digest(identity),
+        "digest": digest(_identity(recipe, scores, keep, remove)),
         "ratio": recipe.ratio,
-        "rows_sieved": n,
-        "rows_removed": k,
-        "rows_outside_the_subset": len(ids) - n,
+        "rows_sieved": int(inside.sum()),
+        "rows_removed": int(gone.sum()),
+        "base_rate": round(float(gone.sum() / inside.sum()), 4),
+        "rows_outside_the_subset": int((~inside).sum()),
         "rows_excluded": len(scores.excluded),
-        "named_by_keep": int(kept_by_name.sum()),
+        "named_by_keep": int((_is_in(table["row_id"], keep) & inside).sum()),
         "named_by_remove": len(remove),
         "removed_by_source": removal_rates(table, gone, inside, "source"),
         "removed_by_language": removal_rates(table, gone, inside, "language"),
-        "boundary": _boundary(table, n - k),
+        "boundary": _boundary(table, first_removed),
         "scores": scores.metadata,
     }
     selection = Selection(table.filter(pa.array(~gone)), table.filter(pa.array(gone)), scores.excluded, facts)
@@ -130,11 +105,11 @@ def read_selection(path: Path | str) -> Selection:
     """
     folder = Path(path)
     try:
-        facts = yaml.safe_load((folder / SELECTION).read_text())
-        tables = [pq.read_table(folder / name) for name in (KEPT, REMOVED, EXCLUDED)]
-    except (OSError, pa.ArrowInvalid, yaml.YAMLError) as error:
+        facts = dict(yaml.safe_load((folder / SELECTION).read_bytes()))
+        kept, removed, excluded = (pq.read_table(folder / name) for name in (KEPT, REMOVED, EXCLUDED))
+    except (OSError, ValueError, TypeError, yaml.YAMLError) as error:
         raise UsageError(f"{path}: no selection there ({SELECTION} is missing or not whole)") from error
-    return Selection(*tables, facts)
+    return Selection(kept, removed, excluded, facts)
 
 
 def removal_rates(table: pa.Table, gone: np.ndarray, inside: np.ndarray, column: str) -> dict[str, dict[str, Any]]:
@@ -148,6 +123,46 @@ def removal_rates(table: pa.Table, gone: np.ndarray, inside: np.ndarray, column:
     return dict(sorted(rates.items(), key=lambda item: -item[1]["rate"]))
 
 
+def _decided(
+    table: pa.Table, inside: np.ndarray, keep: Sequence[str], remove: Sequence[str], ratio: float
+) -> tuple[pa.Table, int]:
+    """The rows with `order` and `rank` within the subset and their `reason`, and the first order removed."""
+    kept, removed = _is_in(table["row_id"], keep) & inside, _is_in(table["row_id"], remove)
+    n = int(inside.sum())
+    k = cut(ratio, n, keep=int(kept.sum()), remove=len(remove))
+    place = pa.array((removed * 1 - kept * 1)[inside])
+    order = np.full(len(table), OUTSIDE, np.int64)
+    order[inside] = order_by(table.filter(pa.array(inside)).append_column("place", place), ("place", "ascending"))
+    reasons = np.select(
+        [~inside, kept, removed, order >= n - k],
+        ["outside the subset", "named by --keep", "named by --remove", f"among the {k} highest scores of {n}"],
+        f"below the {k} highest scores of {n}",
+    )
+    decided = table.drop_columns(["order", "rank"])
+    for name, column in (("order", order), ("rank", np.where(inside, order / n, OUTSIDE)), ("reason", reasons)):
+        decided = decided.append_column(name, pa.array(column))
+    return decided, n - k
+
+
+def _identity(recipe: SelectRecipe, scores: Scores, keep: Sequence[str], remove: Sequence[str]) -> dict[str, Any]:
+    return {
+        "scores": scores.metadata["digest"],
+        "ratio": str(recipe.ratio),
+        "source": sorted({*recipe.source}),
+        "language": sorted({*recipe.language}),
+        "keep": hashlib.sha256("\n".join(sorted(keep)).encode()).hexdigest(),
+        "remove": hashlib.sha256("\n".join(sorted(remove)).encode()).hexdigest(),
+    }
+
+
+def _refuse_values(table: pa.Table, recipe: SelectRecipe) -> None:
+    if len(table) == 0:
+        raise UsageError(f"{recipe.scores}: there are no scored rows in it")
+    bad = np.flatnonzero(~np.isfinite(table["score"].to_numpy()))
+    if len(bad):
+        raise UsageError(f"{recipe.scores}: the score of row {table['row_id'][int(bad[0])]} is not a number")
+
+
 def _subset(table: pa.Table, recipe: SelectRecipe) -> np.ndarray:
     inside = np.ones(len(table), bool)
     for flag, column, wanted in (("source", "source", recipe.source), ("language", "language", recipe.language)):
@@ -156,7 +171,9 @@ def _subset(table: pa.Table, recipe: SelectRecipe) -> np.ndarray:
         there = sorted(set(table[column].to_pylist()))
         unknown = [name for name in wanted if name not in there]
         if unknown:
-            raise UsageError(f"--{flag} {unknown[0]}: no such {flag} in {recipe.scores}; there are {', '.join(there)}")
+            raise UsageError(
+                f"--{flag} {unknown[0]}: no such {flag} in {recipe.scores}; there are {', '.join(there)}"
+            )
         inside &= _is_in(table[column], wanted)
     if not inside.any():
         raise UsageError(f"{recipe.scores}: no row is in the subset of --source and --language")
@@ -164,17 +181,17 @@ def _subset(table: pa.Table, recipe: SelectRecipe) -> np.ndarray:
 
 
 def _is_in(column: pa.ChunkedArray, names: Sequence[str]) -> np.ndarray:
-    return pc.is_in(column, value_set=pa.array(names, pa.string())).to_numpy()
+    return np.asarray(pc.is_in(column, value_set=pa.array(names, pa.string())))
 
 
 def _listed(flag: str, path: str | None) -> list[str]:
     if path is None:
         return []
     try:
-        lines = Path(path).read_text(encoding="utf-8").splitlines()
+        lines = Path(path).read_text(encoding="utf-8-sig").split("\n")  # ids may hold what splitlines() splits at
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"{flag} {path}: cannot be read: {error}") from error
-    return list(dict.fromkeys(line.strip() for line in lines if line.strip()))
+    return list(dict.fromkeys(id_ for line in lines if (id_ := line.strip(" \t\r"))))
 
 
 def _refuse_lists(table: pa.Table, inside: np.ndarray, keep: Sequence[str], remove: Sequence[str]) -> None:

@@ -35,7 +35,7 @@ def factors(n: int, seed: int, silent: bool = True, dim: int = DIM) -> tuple[np.
 
 
 def dense(index: GradientIndex, similarity: str) -> np.ndarray:
-    """Every row's gradient, `[rows, modules, dim, dim]` float64, scaled so that inner products are the similarity."""
+    """Every row's gradient, `[rows, modules, dim, dim]`, scaled so that inner products are the similarity."""
     parts = [np.einsum("rlo,rli->rloi", u.astype(float), v.astype(float)) for u, v in index.shards()]
     whole = np.concatenate(parts)
     if similarity == "layer-cosine":
@@ -107,7 +107,10 @@ def test_dot_scales_with_both_norms_and_the_cosines_with_neither(tmp_path: Path)
     scaled = pools.index(tmp_path / "scaled", u, v, norms=[3.0] * 8)
     for similarity, factor in (("dot", 9.0), ("cosine", 1.0), ("layer-cosine", 1.0)):
         np.testing.assert_allclose(
-            scores_of(scaled, scaled, similarity), factor * scores_of(plain, plain, similarity), rtol=1e-6, atol=1e-9
+            scores_of(scaled, scaled, similarity),
+            factor * scores_of(plain, plain, similarity),
+            rtol=1e-6,
+            atol=1e-9,
         )
 
 
@@ -120,8 +123,10 @@ def test_dot_of_very_small_and_very_large_norms_is_neither_zero_nor_infinite(tmp
 
 @pytest.mark.parametrize("similarity", SIMILARITIES)
 @pytest.mark.parametrize("shard_rows", [1, 8, 131])
-def test_equal_rows_have_equal_scores_wherever_they_stand(tmp_path: Path, shard_rows: int, similarity: str) -> None:
-    """Matrix products round by a row's place in the matrix, where the width is no multiple of the vector unit's."""
+def test_equal_rows_have_equal_scores_wherever_they_stand(
+    tmp_path: Path, shard_rows: int, similarity: str
+) -> None:
+    """Matrix products round by a row's place in the matrix where their width is odd."""
     u, v = factors(9, 6, dim=33)
     again = np.arange(131) % 9
     pool = pools.index(tmp_path / "pool", u[again], v[again], shard_rows=shard_rows)
@@ -131,7 +136,9 @@ def test_equal_rows_have_equal_scores_wherever_they_stand(tmp_path: Path, shard_
 
 def rows_of(ids: list[str]) -> pa.Table:
     n = len(ids)
-    return pa.table({"row_id": ids, "index": range(n), "source": ["s"] * n, "language": ["en"] * n, "flags": [[]] * n})
+    return pa.table(
+        {"row_id": ids, "index": range(n), "source": ["s"] * n, "language": ["en"] * n, "flags": [[]] * n}
+    )
 
 
 def test_order_is_by_score_then_by_row_id_as_text() -> None:
@@ -277,13 +284,20 @@ def own(folder: Path, dataset: str, output: Path) -> EmbedRecipe:
     if not (folder / "model").exists():
         tiny.saved(folder / "model")
     model = str(folder / "model")
-    return EmbedRecipe(dataset, str(output), model_name_or_path=model, last_k=1, proj_dim=DIM, shard_rows=3, device="cpu")
+    return EmbedRecipe(
+        dataset, str(output), model_name_or_path=model, last_k=1, proj_dim=DIM, shard_rows=3, device="cpu"
+    )
 
 
 def test_target_rows_are_embedded_like_the_index(tmp_path: Path, embedded: Path) -> None:
     target = embed(own(embedded, str(embedded / "target.jsonl"), tmp_path / "target"))
     by_index = score(ask(tmp_path, index=str(embedded / "index")))
-    recipe = ask(tmp_path, index=str(embedded / "index"), target=str(embedded / "target.jsonl"), output_dir=f"{tmp_path}/rows")
+    recipe = ask(
+        tmp_path,
+        index=str(embedded / "index"),
+        target=str(embedded / "target.jsonl"),
+        output_dir=f"{tmp_path}/rows",
+    )
     by_rows = score(recipe)
     assert by_rows.table == by_index.table and by_rows.metadata == by_index.metadata
     assert by_rows.metadata["target_excluded"] == 1
@@ -312,7 +326,10 @@ def test_target_rows_are_embedded_in_the_type_that_the_index_has(tmp_path: Path,
     made["recipe"]["dtype"] = "auto"
     manifest.write_text(json.dumps(made))
     score(ask(tmp_path, target=str(embedded / "target.jsonl"), device="cpu"))
-    assert GradientIndex(tmp_path / "output_dir" / "target").gradient_digest == GradientIndex(tmp_path / "index").gradient_digest
+    assert (
+        GradientIndex(tmp_path / "output_dir" / "target").gradient_digest
+        == GradientIndex(tmp_path / "index").gradient_digest
+    )
 
 
 def test_nothing_is_embedded_into_a_folder_of_something_else(tmp_path: Path, embedded: Path) -> None:
@@ -333,8 +350,8 @@ def test_a_model_that_changed_since_is_refused(tmp_path: Path) -> None:
 
 def test_target_rows_that_are_missing_or_unusable_are_named(tmp_path: Path, embedded: Path) -> None:
     missing = str(tmp_path / "nowhere.jsonl")
-    with pytest.raises(UsageError, match="nowhere.jsonl: there is no such file or folder"):
+    with pytest.raises(UsageError, match=r"nowhere.jsonl: there is no such file or folder"):
         score(ask(tmp_path, index=str(embedded / "index"), target=missing))
     empty = pools.write(tmp_path / "empty.jsonl", [{"id": "a", "messages": []}])
-    with pytest.raises(UsageError, match="empty.jsonl: no target row could be embedded"):
+    with pytest.raises(UsageError, match=r"empty.jsonl: no target row could be embedded"):
         score(ask(tmp_path, index=str(embedded / "index"), target=empty))

@@ -10,11 +10,18 @@ from tamis.errors import missing_extra
 
 
 def tfidf(pool: Sequence[str], target: Sequence[str]) -> np.ndarray:
-    """The mean cosine of each pool text to the target texts in TF-IDF space, `[pool]` float64."""
+    """The mean cosine of each pool text to the target texts in TF-IDF space, `[pool]` float64.
+
+    Raises:
+        UsageError: scikit-learn is not installed.
+        ValueError: There is no target text, or no text has a word in it.
+    """
     try:
         from sklearn.feature_extraction.text import TfidfVectorizer
     except ImportError as error:
         raise missing_extra("demo", error) from error
+    if not target:
+        raise ValueError("there is no target text")
     vectors = TfidfVectorizer(sublinear_tf=True).fit_transform([*pool, *target])
     centre = np.asarray(vectors[len(pool) :].mean(axis=0)).ravel()
     return np.asarray(vectors[: len(pool)] @ centre).ravel()

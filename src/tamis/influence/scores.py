@@ -1,7 +1,7 @@
 """A gradient index and a target set to one score a row.
 
-The mean over targets collapses: `sum_t <G, T_t> = <G, sum_t T_t>`, so a target set of any size is one small matrix a
-module, and a row's score is `u^T M v` summed over modules. No pair of rows is ever formed.
+The mean over targets collapses: `sum_t <G, T_t> = <G, sum_t T_t>`, so a target set of any size is one small matrix
+a module, and a row's score is `u^T M v` summed over modules. No pair of rows is ever formed.
 """
 
 from __future__ import annotations
@@ -60,7 +60,9 @@ def score(recipe: ScoreRecipe) -> Scores:
         raise UsageError(f"{recipe.index}: the index holds no row that could be embedded")
     target = GradientIndex(recipe.target) if is_index(recipe.target) else _embed_target(recipe, index)
     if target.gradient_digest != index.gradient_digest:
-        raise UsageError(f"{recipe.target}: its gradients were made by another recipe than those of {recipe.index}")
+        raise UsageError(
+            f"{recipe.target}: its gradients were made by another recipe than those of {recipe.index}"
+        )
     if len(target) == 0:
         raise UsageError(f"{recipe.target}: no target row could be embedded")
     identity = {
@@ -83,7 +85,9 @@ def score(recipe: ScoreRecipe) -> Scores:
         },
     )
     write_parquet(folder / EXCLUDED, scores.excluded)
-    write_parquet(folder / SCORES, scores.table.replace_schema_metadata({METADATA_KEY: json.dumps(scores.metadata)}))
+    write_parquet(
+        folder / SCORES, scores.table.replace_schema_metadata({METADATA_KEY: json.dumps(scores.metadata)})
+    )
     return scores
 
 
@@ -92,7 +96,9 @@ def collapse(target: GradientIndex, similarity: str) -> np.ndarray:
     total = np.zeros((len(target.modules), *[target.manifest["identity"]["gradient"]["proj_dim"]] * 2))
     norms = _per_shard(target)
     for (u, v), norm in zip(target.shards(), norms, strict=True):
-        left, right = (side.transpose(1, 2, 0) for side in (_weighted(u, v, norm, similarity), v.astype(np.float64)))
+        left, right = (
+            side.transpose(1, 2, 0) for side in (_weighted(u, v, norm, similarity), v.astype(np.float64))
+        )
         total += left @ right.swapaxes(1, 2)
     return total / len(target)
 
@@ -100,8 +106,8 @@ def collapse(target: GradientIndex, similarity: str) -> np.ndarray:
 def similarities(index: GradientIndex, target: np.ndarray, similarity: str) -> np.ndarray:
     """The similarity of each row to a collapsed target set, `[rows]` float64.
 
-    `cosine` is the mean cosine of the row's whole stack of modules to each target's, in [-1, 1]; `layer-cosine` the
-    mean over modules of each module's cosine, so that every module weighs the same; `dot` keeps both norms.
+    `cosine` is the mean cosine of the row's whole stack of modules to each target's, in [-1, 1]; `layer-cosine`
+    the mean over modules of each module's cosine, so that every module weighs the same; `dot` keeps both norms.
     Computed in float64 and rounded to float32's digits, so that equal rows have equal scores wherever they stand:
     matrix products round by the place of a row in its shard, and that would decide ties.
 
@@ -115,7 +121,7 @@ def similarities(index: GradientIndex, target: np.ndarray, similarity: str) -> n
         weighted = _weighted(u, v, norm, similarity).transpose(1, 0, 2)
         parts.append(np.einsum("lri,rli->r", weighted @ target, v.astype(np.float64)))
     digits, exponent = np.frexp(np.concatenate(parts))
-    return np.ldexp(digits.astype(np.float32).astype(np.float64), exponent)
+    return np.asarray(np.ldexp(digits.astype(np.float32).astype(np.float64), exponent))
 
 
 def ranked(rows: pa.Table, values: np.ndarray) -> pa.Table:
@@ -127,7 +133,9 @@ def ranked(rows: pa.Table, values: np.ndarray) -> pa.Table:
     bad = np.flatnonzero(~np.isfinite(values))
     if len(bad):
         raise WorkError(f"row {rows['row_id'][int(bad[0])]}: its score is not finite ({len(bad)} such rows)")
-    table = rows.select(["row_id", "index", "source", "language"]).append_column("score", pa.array(values, pa.float64()))
+    table = rows.select(["row_id", "index", "source", "language"]).append_column(
+        "score", pa.array(values, pa.float64())
+    )
     order = order_by(table)
     table = table.append_column("order", pa.array(order))
     return table.append_column("rank", pa.array(order / len(order))).append_column("flags", rows["flags"])
@@ -160,7 +168,9 @@ def read_scores(path: Path | str) -> Scores:
     except json.JSONDecodeError:
         metadata = {}
     if metadata.get("orientation") != ORIENTATION:
-        raise UsageError(f"{file}: does not say that its highest scores are the ones to remove; write it by tamis score")
+        raise UsageError(
+            f"{file}: does not say that its highest scores are the ones to remove; write it by tamis score"
+        )
     return Scores(table.replace_schema_metadata(None), excluded, metadata)
 
 
@@ -205,7 +215,7 @@ def _per_shard(index: GradientIndex) -> Sequence[np.ndarray]:
 
 
 def _weighted(u: np.ndarray, v: np.ndarray, norm: np.ndarray, similarity: str) -> np.ndarray:
-    """`u` in float64, scaled so that the plain inner product with another such pair is the similarity asked for."""
+    """`u` in float64, scaled so that the inner product with another such pair is the similarity asked for."""
     u, v = u.astype(np.float64), v.astype(np.float64)
     size = np.linalg.norm(u, axis=-1) * np.linalg.norm(v, axis=-1)  # [rows, modules]
     if similarity == "layer-cosine":
@@ -214,4 +224,4 @@ def _weighted(u: np.ndarray, v: np.ndarray, norm: np.ndarray, similarity: str) -
         scale = np.repeat(1 / np.linalg.norm(size, axis=1, keepdims=True), size.shape[1], axis=1)
         if similarity == "dot":
             scale = scale * norm[:, None]
-    return u * scale[..., None]
+    return np.asarray(u * scale[..., None])
