@@ -23,12 +23,6 @@ from tamis.recipe import STANDARD_RATIOS, ExportRecipe
 from tamis.selection import read_selection
 
 
-@pytest.fixture(autouse=True)
-def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path / "cache")
-    datasets.disable_progress_bars()
-
-
 def values(n: int) -> list[float]:
     """Scores with ties, in no order."""
     return np.random.default_rng(n).choice(np.linspace(-0.9, 0.9, max(n // 2, 2)), n).tolist()

@@ -25,11 +25,6 @@ CHAT = [{"role": "user", "content": "Why?"}, {"role": "assistant", "content": "B
 PAIR = {"prompt": "Why?", "response": "Because."}
 
 
-@pytest.fixture(autouse=True)
-def _own_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path_factory.mktemp("cache"))
-
-
 def write(path: Path, records: Sequence[Record]) -> str:
     """The records in the format that the path's suffix names; without a suffix, a `save_to_disk` folder."""
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -9,14 +9,20 @@ import torch
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 from transformers import (
     AutoModelForCausalLM,
+    BloomConfig,
     CohereConfig,
     Gemma2Config,
+    Gemma3TextConfig,
     GPT2Config,
+    GPTNeoConfig,
     GPTNeoXConfig,
     GraniteConfig,
     LlamaConfig,
     MistralConfig,
     Olmo2Config,
+    OPTConfig,
+    Phi3Config,
+    PhiConfig,
     PreTrainedConfig,
     PreTrainedModel,
     PreTrainedTokenizerFast,
@@ -37,7 +43,7 @@ CONFIGS: dict[str, PreTrainedConfig] = {
     "llama": LlamaConfig(**_SIZE, **_HEADS, **_IDS),
     "llama-tied": LlamaConfig(**_SIZE, **_HEADS, **_IDS, tie_word_embeddings=True),
     "llama-bias": LlamaConfig(**_SIZE, **_HEADS, **_IDS, attention_bias=True, mlp_bias=True),
-    "qwen3": Qwen3Config(**_SIZE, **_HEADS, **_IDS, head_dim=16),
+    "qwen3": Qwen3Config(**_SIZE, **_HEADS, **_IDS, head_dim=128),
     "mistral": MistralConfig(**_SIZE, **_HEADS, **_IDS, sliding_window=8),
     "olmo2": Olmo2Config(**_SIZE, **_HEADS, **_IDS),
     "gemma2": Gemma2Config(
@@ -49,9 +55,32 @@ CONFIGS: dict[str, PreTrainedConfig] = {
         final_logit_softcapping=3.0,
         attn_logit_softcapping=5.0,
     ),
+    "gemma3": Gemma3TextConfig(
+        **_SIZE,
+        **_HEADS,
+        **_IDS,
+        head_dim=16,
+        layer_types=["sliding_attention", "sliding_attention", "full_attention"],
+    ),
+    "phi": PhiConfig(**_SIZE, num_attention_heads=4, **_IDS),
+    "phi3": Phi3Config(**_SIZE, **_HEADS, **_IDS),
     "granite": GraniteConfig(**_SIZE, **_HEADS, **_IDS, logits_scaling=4.0),
     "cohere": CohereConfig(**_SIZE, **_HEADS, **_IDS, logit_scale=0.5),
     "gpt_neox": GPTNeoXConfig(**_SIZE, num_attention_heads=4, **_IDS),
+    "gpt_neo": GPTNeoConfig(
+        vocab_size=VOCAB, hidden_size=32, num_layers=3, attention_types=[[["global"], 3]], num_heads=4, **_IDS
+    ),
+    "bloom": BloomConfig(vocab_size=VOCAB, hidden_size=32, n_layer=3, n_head=4, **_IDS),
+    "opt": OPTConfig(
+        vocab_size=VOCAB,
+        hidden_size=32,
+        ffn_dim=48,
+        num_hidden_layers=3,
+        num_attention_heads=4,
+        max_position_embeddings=256,
+        word_embed_proj_dim=32,
+        **_IDS,
+    ),
     "gpt2": GPT2Config(vocab_size=VOCAB, n_embd=32, n_inner=48, n_layer=3, n_head=4, n_positions=256, **_IDS),
 }
 

@@ -251,7 +251,7 @@ def _card(exported: Exported, selection: Selection, configs: dict[str, list[str]
     reasons = Counter(selection.excluded["reason"].to_pylist())
     return CARD.format(
         yaml=yaml.safe_dump(_front_matter(exported, selection, configs), sort_keys=False, allow_unicode=True),
-        source=scores["source"]["dataset_name"],
+        source=_shown_name(scores["source"]["dataset_name"]),
         total=exported.configs["all"],
         k=facts["rows_removed"],
         n=n,
@@ -316,6 +316,11 @@ def _example(exported: Exported) -> str:
 def _uncompressed(path: Path) -> int:
     metadata = pq.read_metadata(path)
     return sum(metadata.row_group(group).total_byte_size for group in range(metadata.num_row_groups))
+
+
+def _shown_name(name: str) -> str:
+    """A data set's name on the Hub, or a file's without its folders, which are nobody's business."""
+    return Path(name).name if Path(name).exists() else name
 
 
 def _size_category(rows: int) -> str:

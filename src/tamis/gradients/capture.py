@@ -139,11 +139,12 @@ class GradientCapture:
         """A forward hook that projects module `i`'s inputs now and its output gradients when they come."""
 
         def forward_hook(_module: nn.Module, args: tuple[torch.Tensor], output: torch.Tensor) -> None:
-            with torch.no_grad():
-                x = args[0].detach().float() @ p_in
+            rows = len(self._matrices)
+            with torch.no_grad():  # some models flatten rows and positions into one axis before their MLP
+                x = (args[0].detach().float() @ p_in).view(rows, -1, self.proj_dim)
 
             def project(g: torch.Tensor) -> None:
-                self._matrices[:, i] += torch.einsum("bto,bti->boi", g.float() @ p_out, x)
+                self._matrices[:, i] += (g.float() @ p_out).view_as(x).mT @ x
 
             if not output.requires_grad:
                 output.requires_grad_(True)
@@ -155,37 +156,34 @@ class GradientCapture:
 class _RowsOnly:
     """Runs the last block's MLP at the positions that the loss reads, and nowhere else.
 
-    After the last block nothing mixes positions, so the MLP's output (and gradient) at any other position is
-    neither read nor non-zero. Rows are packed to `[rows, most supervised positions, hidden]`.
+    After the last block nothing mixes positions, so the MLP's output (and gradient) at any other position is neither
+    read nor non-zero. Rows are packed to `[rows, most supervised positions, hidden]`. An MLP that takes more than the
+    hidden states is left as it is.
     """
 
     def __init__(self, block: nn.Module) -> None:
         mlp = getattr(block, "mlp", None)
         self.hooks = []
+        self._packed = False
         if isinstance(mlp, nn.Module):
             self.hooks = [mlp.register_forward_pre_hook(self._pack), mlp.register_forward_hook(self._unpack)]
 
     def keep(self, wanted: torch.Tensor) -> None:
         """Sets the positions for the next forward, `[rows, tokens]` bool."""
-        self._all = bool(wanted.all())
-        if self._all:
-            return
-        self._shape = wanted.shape
+        self._wanted = wanted
         counts = wanted.sum(1)
-        order = torch.argsort(~wanted, dim=1, stable=True)[:, : int(counts.max())]
-        self._valid = torch.arange(order.shape[1], device=wanted.device)[None] < counts[:, None]
-        self._index = order
+        self._index = torch.argsort(~wanted, dim=1, stable=True)[:, : int(counts.max()), None]
+        self._valid = torch.arange(self._index.shape[1], device=wanted.device)[:, None] < counts[:, None, None]
 
     def _pack(self, _module: nn.Module, args: tuple[torch.Tensor, ...]) -> tuple[torch.Tensor, ...]:
-        if self._all:
-            return args
-        return (torch.take_along_dim(args[0], self._index[..., None], dim=1), *args[1:])
+        self._packed = len(args) == 1 and args[0].shape[:-1] == self._wanted.shape and not bool(self._wanted.all())
+        return (torch.take_along_dim(args[0], self._index, dim=1),) if self._packed else args
 
     def _unpack(self, _module: nn.Module, _args: Any, output: torch.Tensor) -> torch.Tensor:
-        if self._all:
+        if not self._packed:
             return output
-        full = output.new_zeros(*self._shape, output.shape[-1])
-        return full.scatter(1, self._index[..., None].expand_as(output), output * self._valid[..., None])
+        full = output.new_zeros(*self._wanted.shape, output.shape[-1])
+        return full.scatter(1, self._index.expand_as(output), output * self._valid)
 
 
 def _features(linear: nn.Module) -> tuple[int, int]:
@@ -221,7 +219,10 @@ def _watched_linears(model: PreTrainedModel, blocks: Sequence[nn.Module]) -> dic
         if id(module) not in inside:
             continue
         weights = [p for p in module.parameters(recurse=False) if p.ndim >= 2]
-        weights += [b for b in module.buffers(recurse=False) if b.ndim >= 2 and not b.is_floating_point()]
+        integers = [
+            b for b in module.buffers(recurse=False) if not b.is_floating_point() and b.dtype != torch.bool
+        ]
+        weights += [b for b in integers if b.ndim >= 2]  # as quantised layers keep theirs
         if type(module) in (nn.Linear, Conv1D) and all(w.is_floating_point() for w in weights):
             linears[name] = module
         elif weights:

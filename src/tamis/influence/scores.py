@@ -192,6 +192,7 @@ def _embed_target(recipe: ScoreRecipe, index: GradientIndex) -> GradientIndex:
         raise UsageError(f"{folder}: holds something else; name another --output_dir")
     own = EmbedRecipe(**index.manifest["recipe"])
     gradient = index.manifest["identity"]["gradient"]
+    commit = gradient["model_revision"]  # of the index, where the model's branch may have moved since
     return embed(
         replace(
             own,
@@ -199,6 +200,7 @@ def _embed_target(recipe: ScoreRecipe, index: GradientIndex) -> GradientIndex:
             dataset_config=recipe.target_config,
             dataset_split=recipe.target_split,
             dataset_revision=None,
+            model_revision=own.model_revision if commit.startswith("sha256:") else commit,
             max_samples=None,
             dtype=gradient["dtype"],  # `auto` may have meant another type on the index's device
             device=recipe.device,
