@@ -645,7 +645,7 @@ def test_an_answer_at_the_very_start_never_leaves_a_window_without_supervision()
 
 @pytest.mark.parametrize("max_length", [1, 0, -1])
 def test_a_window_below_two_is_refused(max_length: int) -> None:
-    with pytest.raises(UsageError, match=f"--max_length {max_length}: a window holds at least 2 tokens"):
+    with pytest.raises(UsageError, match=f"--max_length {max_length}: has to be at least 2"):
         ChatRenderer(tiny.tokenizer(), max_length)
 
 

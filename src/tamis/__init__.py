@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from tamis.chat import ChatRenderer
+    from tamis.dataset_folder import export
     from tamis.errors import UsageError, WorkError
-    from tamis.export import export
     from tamis.gradients.capture import GradientCapture
     from tamis.gradients.embed import embed, estimate
     from tamis.gradients.store import GradientIndex
@@ -36,7 +36,7 @@ _HOME = {
     "auroc": "tamis.metrics.ranking",
     "embed": "tamis.gradients.embed",
     "estimate": "tamis.gradients.embed",
-    "export": "tamis.export",
+    "export": "tamis.dataset_folder",
     "read_rows": "tamis.rows",
     "score": "tamis.influence.scores",
     "select": "tamis.selection",

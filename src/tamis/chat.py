@@ -68,7 +68,7 @@ class ChatRenderer:
         if not tokenizer.is_fast:
             raise UsageError(f"{tokenizer.name_or_path}: the tokenizer has no offsets; use its fast version")
         if max_length is not None and max_length < 2:
-            raise UsageError(f"--max_length {max_length}: a window holds at least 2 tokens")
+            raise UsageError(f"--max_length {max_length}: has to be at least 2")
         self.tokenizer = tokenizer
         self.max_length = max_length
         template = tokenizer.chat_template

@@ -8,6 +8,7 @@ import re
 import sys
 import traceback
 from argparse import SUPPRESS
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import MISSING, dataclass, fields
 from pathlib import Path
@@ -21,6 +22,7 @@ from tamis.errors import UsageError, WorkError, missing_extra
 from tamis.recipe import EmbedRecipe, ExportRecipe, ScoreRecipe, SelectRecipe
 
 Report = dict[str, Any]
+_SHOWN = 10  # the rest stands in the folder's files
 
 
 @dataclass(frozen=True)
@@ -42,8 +44,8 @@ def _embed(recipe: EmbedRecipe) -> Report:
             "bytes_on_disk": cost.bytes_on_disk,
         }
     index = embed(recipe)
-    rows = index.rows
-    return {
+    rows, excluded = index.rows, index.excluded.to_pylist()
+    report = {
         "wrote": recipe.output_dir,
         "form": index.manifest["form"],
         "rows": len(index),
@@ -51,8 +53,12 @@ def _embed(recipe: EmbedRecipe) -> Report:
         "modules": len(index.modules),
         "energy_kept": round(sum(rows["energy"].to_pylist()) / max(len(index), 1), 3),
         "digest": index.manifest["digest"],
-        "excluded": [f"{row['row_id']}: {row['reason']}" for row in index.excluded.to_pylist()],
+        "excluded": len(excluded),
     }
+    if excluded:
+        report["excluded_by_reason"] = dict(Counter(row["reason"] for row in excluded).most_common(_SHOWN))
+        report["excluded_rows"] = [f"{row['row_id']}: {row['reason']}" for row in excluded[:_SHOWN]]
+    return report
 
 
 def _score(recipe: ScoreRecipe) -> Report:
@@ -98,7 +104,7 @@ def _select(recipe: SelectRecipe) -> Report:
 
 
 def _export(recipe: ExportRecipe) -> Report:
-    from tamis.export import export
+    from tamis.dataset_folder import export
 
     done = export(recipe)
     config = done.default if done.default in done.configs else "all"  # a config without rows does not exist

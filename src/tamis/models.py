@@ -80,7 +80,7 @@ def resolve_device(device: str) -> torch.device:
     try:
         return torch.empty(0, device=device).device
     except (RuntimeError, AssertionError) as error:
-        raise UsageError(f"--device {device}: not available here: {str(error).splitlines()[0]}") from error
+        raise UsageError(f"--device {device}: there is no such device here") from error
 
 
 def folder_revision(folder: Path) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import re
 import subprocess
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
@@ -36,7 +37,7 @@ def write_run(recipe: Recipe, **facts: Any) -> Path:
     }
     fields = {**to_dict(recipe), "provenance": {k: v for k, v in provenance.items() if v is not None}}
     path = Path(recipe.output_dir) / "run.yaml"
-    write_whole(path, yaml.safe_dump(fields, sort_keys=False, allow_unicode=True).encode())
+    write_whole(path, yaml.dump(fields, Dumper=_Dumper, sort_keys=False, allow_unicode=True).encode())
     return path
 
 
@@ -77,13 +78,25 @@ def write_whole(path: Path, content: bytes) -> None:
     partial.replace(path)
 
 
+class _Dumper(yaml.SafeDumper):
+    """Quotes text such as `12e4567`, a git revision that YAML 1.2 readers take for a number."""
+
+
+_Dumper.add_implicit_resolver(
+    "tag:yaml.org,2002:float", re.compile(r"[-+]?(\d[\d_]*\.?\d*|\.\d+)[eE][-+]?\d+$"), list("-+.0123456789")
+)
+
+
 def _git_revision() -> str | None:
     """The revision of the checkout that tamis runs from; None where it is an installed package."""
-    here = Path(__file__).parent
+    here = Path(__file__)
+    git = ["git", "-C", str(here.parent)]
     try:
-        found = subprocess.run(
-            ["git", "-C", here, "rev-parse", "HEAD"], capture_output=True, text=True, timeout=5, check=True
+        # An environment inside somebody's checkout is not that checkout: git has to know this very file.
+        subprocess.run(
+            [*git, "ls-files", "--error-unmatch", here.name], capture_output=True, timeout=5, check=True
         )
+        found = subprocess.run([*git, "rev-parse", "HEAD"], capture_output=True, text=True, timeout=5, check=True)
     except (OSError, subprocess.SubprocessError):
         return None
     return found.stdout.strip()

@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from tamis.errors import UsageError
+
 DEFAULT_MODEL = "Qwen/Qwen3-0.6B"
 PACKAGED_MODEL = "packaged"
 """The name of the decoder that comes from the package index (SmolLM2-135M-Instruct, Apache-2.0)."""
@@ -59,6 +61,10 @@ class EmbedRecipe:
     seed: int = 0
     trust_remote_code: bool = False
     dry_run: bool = False
+
+    def __post_init__(self) -> None:
+        _at_least(self, 1, "last_k", "proj_dim", "max_samples", "batch_tokens", "shard_rows")
+        _at_least(self, 2, "max_length")
 
 
 @dataclass(frozen=True)
@@ -123,8 +129,18 @@ class ExportRecipe:
     output_dir: str
     row_group_rows: int = 1000
 
+    def __post_init__(self) -> None:
+        _at_least(self, 1, "row_group_rows")
+
 
 Recipe = EmbedRecipe | ScoreRecipe | SelectRecipe | ExportRecipe
+
+
+def _at_least(recipe: object, least: int, *names: str) -> None:
+    for name in names:
+        value = getattr(recipe, name)
+        if value is not None and value < least:
+            raise UsageError(f"--{name} {value}: has to be at least {least}")
 
 
 def to_dict(recipe: Recipe) -> dict[str, Any]:

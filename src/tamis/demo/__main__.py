@@ -72,8 +72,8 @@ def _compare(scores: str, selection: str) -> None:
     found = sum(row["id"] in removed for row in pool if row["planted"])
     by_chance = planted.sum() * len(removed) / len(pool)
     print(
-        f"\n== 5. Did it find them? {found} of the {planted.sum()} planted rows are among the {len(removed)} removed"
-        f" (by chance: {by_chance:.0f}).\n\nAUROC of the planted rows; 0.5 is chance; 95 % bootstrap interval:\n"
+        f"\n== 5. Did it find them? {found} of the {planted.sum()} planted rows are among the {len(removed)} removed\n"
+        f"(by chance: {by_chance:.0f}).\n\nAUROC of the planted rows; 0.5 is chance; 95 % bootstrap interval:\n"
     )
     for name, values in (
         ("gradient", table["score"].to_numpy()),

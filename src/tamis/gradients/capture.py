@@ -156,9 +156,9 @@ class GradientCapture:
 class _RowsOnly:
     """Runs the last block's MLP at the positions that the loss reads, and nowhere else.
 
-    After the last block nothing mixes positions, so the MLP's output (and gradient) at any other position is neither
-    read nor non-zero. Rows are packed to `[rows, most supervised positions, hidden]`. An MLP that takes more than the
-    hidden states is left as it is.
+    After the last block nothing mixes positions, so the MLP's output (and gradient) at any other position is
+    neither read nor non-zero. Rows are packed to `[rows, most supervised positions, hidden]`. An MLP that takes
+    more than the hidden states is left as it is.
     """
 
     def __init__(self, block: nn.Module) -> None:

@@ -187,7 +187,7 @@ def embed(recipe: EmbedRecipe, expect: Mapping[str, Any] | None = None) -> Gradi
         "batch_tokens": recipe.batch_tokens,
         "shard_rows": recipe.shard_rows,
     }
-    about = {"recipe": to_dict(recipe), "form": rows.form}
+    about = {"recipe": {k: v for k, v in to_dict(recipe).items() if k != "output_dir"}, "form": rows.form}
     writer = IndexWriter(Path(recipe.output_dir), identity, about)
     write_run(recipe, device=embedder.device)
     shards = -(-len(rows) // recipe.shard_rows)

@@ -190,7 +190,7 @@ def _embed_target(recipe: ScoreRecipe, index: GradientIndex) -> GradientIndex:
     folder = Path(recipe.output_dir)
     if folder.is_dir() and any(folder.iterdir()) and not is_index(folder / "target"):
         raise UsageError(f"{folder}: holds something else; name another --output_dir")
-    own = EmbedRecipe(**index.manifest["recipe"])
+    own = EmbedRecipe(output_dir=str(folder / "target"), **index.manifest["recipe"])
     gradient = index.manifest["identity"]["gradient"]
     commit = gradient["model_revision"]  # of the index, where the model's branch may have moved since
     return embed(
@@ -204,7 +204,6 @@ def _embed_target(recipe: ScoreRecipe, index: GradientIndex) -> GradientIndex:
             max_samples=None,
             dtype=gradient["dtype"],  # `auto` may have meant another type on the index's device
             device=recipe.device,
-            output_dir=str(folder / "target"),
         ),
         expect=gradient,
     )

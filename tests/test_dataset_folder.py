@@ -16,8 +16,8 @@ import pytest
 import yaml
 
 import pools
+from tamis.dataset_folder import OUR_COLUMNS, Exported, export, filter_cost
 from tamis.errors import UsageError
-from tamis.export import OUR_COLUMNS, Exported, export, filter_cost
 from tamis.influence.scores import read_scores
 from tamis.recipe import STANDARD_RATIOS, ExportRecipe
 from tamis.selection import read_selection

@@ -114,8 +114,6 @@ def export(recipe: ExportRecipe) -> Exported:
     Raises:
         UsageError: The selection or its source rows cannot be read, or the source rows are no longer those scored.
     """
-    if recipe.row_group_rows < 1:
-        raise UsageError(f"--row_group_rows {recipe.row_group_rows}: has to be at least 1")
     selection = read_selection(recipe.selection)
     source = selection.facts["scores"]["source"]
     rows = read_rows(
