@@ -14,6 +14,8 @@ BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
 def test_the_tables_are_fresh() -> None:
     text = (BENCHMARKS / "README.md").read_text()
     assert runpy.run_path(str(BENCHMARKS / "tables.py"))["rendered"](text) == text
+    measured = json.loads((BENCHMARKS / "results" / "embed.json").read_text())
+    assert f"| {measured['ratio_to_forward']} |" in text and f"| {measured['bytes_per_row']} |" in text
 
 
 def test_embed_prints_one_object_with_its_figures() -> None:

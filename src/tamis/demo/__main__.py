@@ -70,10 +70,10 @@ def _compare(scores: str, selection: str) -> None:
     answers = [" ".join(m["content"] for m in row["messages"] if m["role"] == "assistant") for row in pool]
     removed = set(pq.read_table(f"{selection}/{REMOVED}")["row_id"].to_pylist())
     found = sum(row["id"] in removed for row in pool if row["planted"])
-    by_chance = planted.sum() * len(removed) / len(pool)
+    rows, bad, gone = len(pool), int(planted.sum()), len(removed)
     print(
-        f"\n== 5. Did it find them? {found} of the {planted.sum()} planted rows are among the {len(removed)} removed\n"
-        f"(by chance: {by_chance:.0f}).\n\nAUROC of the planted rows; 0.5 is chance; 95 % bootstrap interval:\n"
+        f"\n== 5. Did it find them? {found} of the {bad} planted rows are among the {gone} removed; by chance it would\n"
+        f"be {bad * gone / rows:.0f}.\n\nAUROC of the planted rows; 0.5 is chance; 95 % bootstrap interval:\n"
     )
     for name, values in (
         ("gradient", table["score"].to_numpy()),
