@@ -71,10 +71,9 @@ def _compare(scores: str, selection: str) -> None:
     removed = set(pq.read_table(f"{selection}/{REMOVED}")["row_id"].to_pylist())
     found = sum(row["id"] in removed for row in pool if row["planted"])
     rows, bad, gone = len(pool), int(planted.sum()), len(removed)
-    print(
-        f"\n== 5. Did it find them? {found} of the {bad} planted rows are among the {gone} removed; by chance it would\n"
-        f"be {bad * gone / rows:.0f}.\n\nAUROC of the planted rows; 0.5 is chance; 95 % bootstrap interval:\n"
-    )
+    print(f"\n== 5. Did it find them? {found} of the {bad} planted rows are among the {gone} removed;")
+    print(f"by chance it would be {bad * gone / rows:.0f}.\n")
+    print("AUROC of the planted rows; 0.5 is chance; 95 % bootstrap interval:\n")
     for name, values in (
         ("gradient", table["score"].to_numpy()),
         ("TF-IDF", baselines.tfidf(texts, targets)),
