@@ -215,6 +215,17 @@ def test_truncated_rows_say_so(recipe: EmbedRecipe) -> None:
     assert index.rows["tokens"].to_pylist()[1] == 64
 
 
+@pytest.mark.parametrize("kind", ["gpt2", "llama"])
+def test_a_window_longer_than_the_model_is_refused(recipe: EmbedRecipe, tmp_path: Path, kind: str) -> None:
+    """A learned position that does not exist would be an index error in the middle of a run."""
+    model = tiny.saved(tmp_path / kind, kind)
+    positions = tiny.CONFIGS[kind].max_position_embeddings
+    with pytest.raises(UsageError, match=f"--max_length {positions + 1}: .* holds {positions} positions"):
+        embed(replace(recipe, model_name_or_path=model, max_length=positions + 1))
+    assert not Path(recipe.output_dir).exists()
+    assert len(embed(replace(recipe, model_name_or_path=model, max_length=positions))) == 10
+
+
 def test_a_dry_run_writes_nothing(recipe: EmbedRecipe) -> None:
     cost = estimate(recipe)
     assert cost.rows == 10 and cost.bytes_on_disk == 10 * 2 * 14 * 8 * 2

@@ -58,6 +58,9 @@ class Embedder:
 
     Args:
         recipe: Says which decoder, window, blocks and projections.
+
+    Raises:
+        UsageError: The decoder cannot be loaded, holds weights that would be left out, or a shorter window.
     """
 
     def __init__(self, recipe: EmbedRecipe) -> None:
@@ -68,6 +71,11 @@ class Embedder:
             device=recipe.device,
             trust_remote_code=recipe.trust_remote_code,
         )
+        positions = getattr(decoder.model.config.get_text_config(), "max_position_embeddings", None)
+        if positions is not None and recipe.max_length > positions:
+            raise UsageError(
+                f"--max_length {recipe.max_length}: {recipe.model_name_or_path} holds {positions} positions"
+            )
         self._recipe = recipe
         self._chat = ChatRenderer(decoder.tokenizer, recipe.max_length)
         self._capture = GradientCapture(
