@@ -125,6 +125,8 @@ def main() -> None:
     parser.add_argument("--format", choices=["text", "json"], default="text")
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--rows", type=int, default=64)
+    parser.add_argument("--peer", choices=["bergson"], help="measures a peer in the same run (see peers.py)")
+    parser.add_argument("--work_dir", type=Path, default=Path(__file__).parents[1] / "bench-run")
     parser.add_argument("--keep", action="store_true", help="keep the result in benchmarks/results")
     options = parser.parse_args()
     torch.set_num_threads(1)
@@ -145,6 +147,11 @@ def main() -> None:
         "rows": options.rows,
         "repeats": options.repeats,
     }
+    if options.peer:
+        from peers import measure
+
+        options.labelled = 0.6
+        result |= measure(options)["against_peers"]
     if options.keep:
         path = Path(__file__).parent / "results" / "embed.json"
         path.parent.mkdir(exist_ok=True)
