@@ -27,8 +27,8 @@ def _of_the_rows(facts: Mapping[str, Any]) -> list[str]:
             )
     if facts["target_rows"] < _FEW_TARGETS:
         found.append(
-            f"The target set has {_rows(facts['target_rows'])}: with so few, other examples of the same kind could "
-            "give another ranking."
+            f"The target set has {_rows(facts['target_rows'])}: with so few, other examples of the same kind "
+            "could give another ranking."
         )
     if facts["target_excluded"]:
         found.append(f"{_rows(facts['target_excluded'], 'target row')} could not be embedded and had no say.")
@@ -53,7 +53,7 @@ def _of_the_cut(facts: Mapping[str, Any]) -> list[str]:
     if facts["named"]["keep"] or facts["named"]["remove"]:
         found.append(
             f"{_rows(facts['named']['keep'])} named to be kept and {facts['named']['remove']:,} to be removed, "
-            " whatever their score."
+            "whatever their score."
         )
     return found
 
@@ -78,8 +78,8 @@ def _of_the_gradients(facts: Mapping[str, Any]) -> list[str]:
     truncated = gradients["truncated"]
     if truncated["part"]:
         found.append(
-            f"{_rows(truncated['part'], 'sieved row')} ({truncated['share']:.1%}) cut off by the window: their scores "
-            "say nothing of the rest."
+            f"{_rows(truncated['part'], 'sieved row')} ({truncated['share']:.1%}) cut off by the window: their "
+            "scores say nothing of the rest."
         )
     return found
 
