@@ -318,6 +318,15 @@ def test_beyond_the_largest_the_rest_is_added_up(tmp_path: Path) -> None:
     assert page.rows("by_language")[-1][0] == "2 others"
 
 
+def test_a_long_name_keeps_both_ends_beside_its_bar_and_is_whole_in_the_table(tmp_path: Path) -> None:
+    from tamis.figures import _short
+
+    names = [f"{'a' * 40}{i}" for i in range(3)]
+    assert len({_short(name) for name in names}) == 3 and {len(_short(name)) for name in names} == {30}
+    _, page = reported(pools.selected(named(tmp_path, names * 5), 0.2))
+    assert {row[0] for row in page.rows("by_source")} == {*names}
+
+
 def test_without_an_index_it_says_so(tmp_path: Path) -> None:
     done, page = reported(pools.selected(pools.scored(tmp_path, values(30)), 0.2), with_index=False)
     assert "no gradient index was given" in page.text and "were not looked at" in page.gaps

@@ -195,4 +195,6 @@ def _bins(rows: int) -> int:
 
 
 def _short(name: str) -> str:
-    return name if len(name) <= _LABEL else f"{name[: _LABEL - 1]}…"
+    """The name with its middle left out where it is long: both ends tell names apart."""
+    half = _LABEL // 2
+    return name if len(name) <= _LABEL else f"{name[: half - 1]}…{name[-half:]}"
