@@ -1,4 +1,4 @@
-"""The command line: what it takes, what it refuses and how, and the four verbs from rows to a loaded data set."""
+"""The command line: what it takes, what it refuses and how, and the five verbs from rows to a loaded data set."""
 
 from __future__ import annotations
 
@@ -29,9 +29,21 @@ REQUIRED = {
     "embed": {"dataset_name": "rows.jsonl", "output_dir": "out"},
     "score": {"index": "index", "target": "rows.jsonl", "output_dir": "out"},
     "select": {"scores": "scores", "output_dir": "out"},
+    "report": {"selection": "selection", "output_dir": "out"},
     "export": {"selection": "selection", "output_dir": "out"},
 }
-HEAVY = {"torch", "transformers", "datasets", "pyarrow", "numpy", "gradio", "sklearn", "pandas"}
+HEAVY = {
+    "torch",
+    "transformers",
+    "datasets",
+    "pyarrow",
+    "numpy",
+    "gradio",
+    "sklearn",
+    "pandas",
+    "matplotlib",
+    "jinja2",
+}
 BLOCK = """
 import sys
 class Block:
@@ -412,6 +424,7 @@ def test_a_folder_or_a_recipe_in_the_flag_itself_is_no_file(refusal: Refusal) ->
         (flags("select"), "scores"),
         (flags("select", ratio="1.5"), "--ratio 1.5"),
         (flags("export"), "selection"),
+        (flags("report"), "selection"),
     ],
 )
 def test_what_a_verb_cannot_read_is_named_in_one_line(arguments: list[str], named: str, refusal: Refusal) -> None:
@@ -528,7 +541,7 @@ def test_there_are_no_other_names() -> None:
 
 @dataclass(frozen=True)
 class Chain:
-    """The four verbs, each run once in a process of its own."""
+    """The five verbs, each run once in a process of its own."""
 
     folder: Path
     done: dict[str, subprocess.CompletedProcess[str]]
@@ -536,7 +549,7 @@ class Chain:
 
 SOURCES = ("007", "null", "a: b, [c] ünï")
 EMBED = ("--last_k", "2", "--proj_dim", "8", "--model_name_or_path", "model")
-VERB_OF = {"index": "embed", "scores": "score", "selection": "select", "data": "export"}
+VERB_OF = {"index": "embed", "scores": "score", "selection": "select", "page": "report", "data": "export"}
 
 
 def chat(number: int, source: str) -> dict[str, Any]:
@@ -571,6 +584,7 @@ def chain(tmp_path_factory: pytest.TempPathFactory) -> Chain:
             "json",
             *sources,
         ),
+        "report": ("--selection", "selection", "--index", "index", "--output_dir", "page"),
         "export": ("--selection", "selection", "--output_dir", "data"),
     }
     done = {verb: run(verb, *flags, cwd=folder, HF_TOKEN=TOKEN) for verb, flags in commands.items()}
@@ -716,29 +730,34 @@ def test_a_file_that_cannot_be_written_is_exit_1(chain: Chain, capsys: pytest.Ca
 
 
 @pytest.mark.parametrize(
-    ("arguments", "missing", "named"),
+    ("arguments", "missing", "named", "extra"),
     [
-        (flags("embed"), {"torch"}, "torch"),
-        (flags("embed"), {"datasets"}, "datasets"),
-        (flags("embed"), {"torch", "datasets", "transformers", "tqdm"}, "torch"),
-        (flags("export", selection="selection"), {"datasets", "torch"}, "datasets"),
-        (flags("score", index="index", target="target.jsonl"), {"torch", "datasets"}, "torch"),
+        (flags("embed"), {"torch"}, "torch", "attribution"),
+        (flags("embed"), {"datasets"}, "datasets", "attribution"),
+        (flags("embed"), {"torch", "datasets", "transformers", "tqdm"}, "torch", "attribution"),
+        (flags("export", selection="selection"), {"datasets", "torch"}, "datasets", "attribution"),
+        (flags("score", index="index", target="target.jsonl"), {"torch", "datasets"}, "torch", "attribution"),
+        (flags("report"), {"matplotlib"}, "matplotlib", "report"),
+        (flags("report"), {"jinja2", "torch"}, "jinja2", "report"),
     ],
 )
-def test_a_missing_extra_is_named(arguments: list[str], missing: set[str], named: str, chain: Chain) -> None:
+def test_a_missing_extra_is_named(
+    arguments: list[str], missing: set[str], named: str, extra: str, chain: Chain
+) -> None:
     before = sorted(chain.folder.rglob("*"))
     done = run(*arguments, cwd=chain.folder, code=BLOCK.format(names=missing))
     assert (done.returncode, done.stdout) == (2, "")
-    assert one_line(done.stderr) == f"{named} is not installed: pip install 'tamis[attribution]'"
+    assert one_line(done.stderr) == f"{named} is not installed: pip install 'tamis[{extra}]'"
     assert sorted(chain.folder.rglob("*")) == before
 
 
-def test_scores_and_selections_need_no_extra(chain: Chain, tmp_path: Path) -> None:
+def test_scores_selections_and_reports_need_no_attribution(chain: Chain, tmp_path: Path) -> None:
     code = BLOCK.format(names={"torch", "datasets", "transformers", "tqdm", "sklearn"})
     targets = str(chain.folder / "scores" / "target")
     for arguments in (
         ["score", "--index", str(chain.folder / "index"), "--target", targets, "--output_dir", "s"],
         ["select", "--scores", "s", "--output_dir", "x"],
+        ["report", "--selection", "x", "--index", str(chain.folder / "index"), "--output_dir", "r"],
     ):
         done = run(*arguments, cwd=tmp_path, code=code)
         assert (done.returncode, done.stderr) == (0, "")

@@ -41,7 +41,12 @@ def bin_folder(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_the_wheel_holds_the_library_and_its_demo_and_nothing_else(wheel: Path) -> None:
     names = zipfile.ZipFile(wheel).namelist()
-    assert {"tamis/cli.py", "tamis/demo/pool.jsonl", "tamis/demo/target.jsonl"} <= {*names}
+    assert {
+        "tamis/cli.py",
+        "tamis/demo/pool.jsonl",
+        "tamis/demo/target.jsonl",
+        "tamis/templates/report.html.j2",
+    } <= {*names}
     assert all(name.startswith(("tamis/", "tamis-")) for name in names)
 
 
@@ -76,4 +81,9 @@ def test_what_needs_an_extra_names_it(bin_folder: Path, tmp_path: Path) -> None:
     done = run(bin_folder / "tamis", "embed", "--dataset_name", rows, "--output_dir", tmp_path / "o", check=False)
     assert done.returncode == 2
     assert "pip install 'tamis[attribution]'" in done.stderr and len(done.stderr.splitlines()) == 1
+    done = run(
+        bin_folder / "tamis", "report", "--selection", tmp_path, "--output_dir", tmp_path / "o", check=False
+    )
+    assert done.returncode == 2
+    assert "pip install 'tamis[report]'" in done.stderr and len(done.stderr.splitlines()) == 1
     assert not (tmp_path / "o").exists()

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from tamis.gradients.store import GradientIndex
     from tamis.influence.scores import score
     from tamis.metrics.ranking import auroc
-    from tamis.recipe import EmbedRecipe, ExportRecipe, ScoreRecipe, SelectRecipe
+    from tamis.recipe import EmbedRecipe, ExportRecipe, ReportRecipe, ScoreRecipe, SelectRecipe
+    from tamis.report import write_report
     from tamis.rows import read_rows
     from tamis.selection import select
 
@@ -29,6 +30,7 @@ _HOME = {
     "ExportRecipe": "tamis.recipe",
     "GradientCapture": "tamis.gradients.capture",
     "GradientIndex": "tamis.gradients.store",
+    "ReportRecipe": "tamis.recipe",
     "ScoreRecipe": "tamis.recipe",
     "SelectRecipe": "tamis.recipe",
     "UsageError": "tamis.errors",
@@ -40,6 +42,7 @@ _HOME = {
     "read_rows": "tamis.rows",
     "score": "tamis.influence.scores",
     "select": "tamis.selection",
+    "write_report": "tamis.report",
 }
 __all__ = sorted(_HOME)  # pyright: ignore[reportUnsupportedDunderAll]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 import re
 import sys
@@ -19,7 +20,7 @@ import yaml
 from jsonargparse import ActionYesNo, ArgumentError, ArgumentParser, Namespace, get_loader
 
 from tamis.errors import UsageError, WorkError, missing_extra
-from tamis.recipe import EmbedRecipe, ExportRecipe, ScoreRecipe, SelectRecipe
+from tamis.recipe import EmbedRecipe, ExportRecipe, ReportRecipe, ScoreRecipe, SelectRecipe
 
 Report = dict[str, Any]
 _SHOWN = 10  # the rest stands in the folder's files
@@ -117,6 +118,21 @@ def _export(recipe: ExportRecipe) -> Report:
     }
 
 
+def _report(recipe: ReportRecipe) -> Report:
+    from tamis.report import PAGE, write_report
+
+    logging.getLogger("matplotlib").setLevel(logging.ERROR)  # what it says of its font cache is no result
+    done = write_report(recipe)
+    return {
+        "wrote": recipe.output_dir,
+        "page": str(done.folder / PAGE),
+        "bytes": (done.folder / PAGE).stat().st_size,
+        "removed": f"{done.facts['removed']} of {done.facts['sieved']} sieved rows",
+        "figures": done.figures,
+        "gaps": done.facts["gaps"],
+    }
+
+
 # The parser checks these; text that may be None is plain text to it, or it would read `null` and `#1.txt` as None.
 _TYPES: dict[str, Any] = {"int": int, "int | None": int | None, "float": float, "str": str, "str | None": str}
 _TEXT = "text (in a file, put it in quotes)"
@@ -132,6 +148,9 @@ VERBS = {
     "embed": _Verb(EmbedRecipe, _embed, "rows -> a gradient index"),
     "score": _Verb(ScoreRecipe, _score, "a gradient index and a target set -> a score for every row"),
     "select": _Verb(SelectRecipe, _select, "scores and a ratio -> rows kept and removed, each with its reason"),
+    "report": _Verb(
+        ReportRecipe, _report, "a selection -> a page that says what was removed, and how sure that is"
+    ),
     "export": _Verb(ExportRecipe, _export, "a selection -> a folder that load_dataset reads at any ratio"),
 }
 

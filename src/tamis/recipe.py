@@ -133,7 +133,22 @@ class ExportRecipe:
         _at_least(self, 1, "row_group_rows")
 
 
-Recipe = EmbedRecipe | ScoreRecipe | SelectRecipe | ExportRecipe
+@dataclass(frozen=True)
+class ReportRecipe:
+    """Writes one page about a selection, report.html, and its figures.
+
+    Args:
+        selection: The selection's folder.
+        output_dir: Where `report.html` and its figures as PNG files go.
+        index: The gradient index that was scored; adds norms, truncation and lengths.
+    """
+
+    selection: str
+    output_dir: str
+    index: str | None = None
+
+
+Recipe = EmbedRecipe | ScoreRecipe | SelectRecipe | ExportRecipe | ReportRecipe
 
 
 def _at_least(recipe: object, least: int, *names: str) -> None:

@@ -21,9 +21,9 @@ from tamis.selection import REMOVED
 
 
 def main(folder: str = "demo-run") -> int:
-    """Embeds, scores, selects, exports and loads the demo pool; 0 when every step worked."""
-    index, scores, selection, dataset = (
-        f"{folder}/{name}" for name in ("index", "scores", "selection", "dataset")
+    """Embeds, scores, selects, reports, exports and loads the demo pool; 0 when every step worked."""
+    index, scores, selection, report, dataset = (
+        f"{folder}/{name}" for name in ("index", "scores", "selection", "report", "dataset")
     )
     print(
         f"The pool: {POOL}\n"
@@ -45,6 +45,10 @@ def main(folder: str = "demo-run") -> int:
         (
             "Select: remove exactly the highest fifth. Each row has a reason; what is removed stays as data.",
             ["select", "--scores", scores, "--ratio", "0.2", "--output_dir", selection],
+        ),
+        (
+            "Report: one page that says what was removed, how sure that is, and what it does not show.",
+            ["report", "--selection", selection, "--index", index, "--output_dir", report],
         ),
         (
             "Export: a folder that plain `datasets` reads at any standard ratio, with no row stored twice.",
@@ -71,7 +75,7 @@ def _compare(scores: str, selection: str) -> None:
     removed = set(pq.read_table(f"{selection}/{REMOVED}")["row_id"].to_pylist())
     found = sum(row["id"] in removed for row in pool if row["planted"])
     rows, bad, gone = len(pool), int(planted.sum()), len(removed)
-    print(f"\n== 5. Did it find them? {found} of the {bad} planted rows are among the {gone} removed;")
+    print(f"\n== 6. Did it find them? {found} of the {bad} planted rows are among the {gone} removed;")
     print(f"by chance it would be {bad * gone / rows:.0f}.\n")
     print("AUROC of the planted rows; 0.5 is chance; 95 % bootstrap interval:\n")
     for name, values in (
@@ -93,7 +97,7 @@ def _load(dataset: str) -> None:
     datasets.disable_progress_bars()
     line = f'load_dataset("{dataset}", "drop-20", split="train")'
     rows = datasets.load_dataset(dataset, "drop-20", split="train")
-    print(f"\n== 6. Load it:\n\n>>> from datasets import load_dataset\n>>> {line}\n{rows}")
+    print(f"\n== 7. Load it:\n\n>>> from datasets import load_dataset\n>>> {line}\n{rows}")
 
 
 if __name__ == "__main__":
