@@ -139,6 +139,8 @@ def measure(work: Path, rows: int) -> dict[str, object]:
         "targets": TARGETS,
         "removed": removed,
         "threads": int(os.environ["OMP_NUM_THREADS"]),
+        "load_average": round(os.getloadavg()[0], 1),
+        "cores": os.cpu_count(),
     }
 
 

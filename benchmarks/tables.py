@@ -21,12 +21,13 @@ _EMBED = (
 
 _SCORE = (
     ("cpu_seconds", "new mean target to a score for every row, CPU s", "<= 10"),
-    ("seconds", "the same, wall s", ""),
+    ("seconds", "the same, wall s", "<= 10"),
     ("peak_rss_mb", "peak anonymous memory of it, MiB", "flat in rows"),
     ("rank_cpu_seconds", "sort by score and row id, CPU s", ""),
     ("write_cpu_seconds", "`scores.parquet` written, CPU s", ""),
     ("select_cpu_ms", "exact cut of a fifth on loaded columns, CPU ms", "<= 50"),
     ("select_ms", "the same, wall ms", "<= 50"),
+    ("load_average", "processes that wanted one of the two cores meanwhile (load average)", ""),
     ("peak_rss_all_mb", "peak anonymous memory with ranking and cut, MiB", ""),
 )
 
