@@ -31,6 +31,7 @@ style: $(VENV)/.ready-for-tests ## format the code, then check it
 
 bench: $(VENV)/.ready-for-the-demo ## measure what benchmarks/README.md says
 	$(bin)/python benchmarks/embed.py --keep
+	$(bin)/python benchmarks/score.py --keep
 	$(bin)/python benchmarks/tables.py
 
 clean: ## remove what the demo and the tools wrote (the environment stays)

@@ -19,6 +19,19 @@ _EMBED = (
 )
 
 
+_SCORE = (
+    ("cpu_seconds", "new mean target to a score for every row, CPU s", "<= 10"),
+    ("seconds", "the same, wall s", "<= 10"),
+    ("peak_rss_mb", "peak anonymous memory of it, MiB", "flat in rows"),
+    ("rank_cpu_seconds", "sort by score and row id, CPU s", ""),
+    ("write_cpu_seconds", "`scores.parquet` written, CPU s", ""),
+    ("select_cpu_ms", "exact cut of a fifth on loaded columns, CPU ms", "<= 50"),
+    ("select_ms", "the same, wall ms", "<= 50"),
+    ("load_average", "processes that wanted one of the two cores meanwhile (load average)", ""),
+    ("peak_rss_all_mb", "peak anonymous memory with ranking and cut, MiB", ""),
+)
+
+
 def embed_table(result: dict[str, object]) -> str:
     """The lines of the table of `embed.py`."""
     lines = ["| what | measured | range | goal |", "|---|---|---|---|"]
@@ -29,10 +42,19 @@ def embed_table(result: dict[str, object]) -> str:
     return "\n".join(lines)
 
 
+def score_table(result: dict[str, object]) -> str:
+    """The lines of the table of `score.py`."""
+    lines = [f"| {result['rows']:,} rows x {result['modules']} modules | measured | goal |", "|---|---|---|"]
+    lines += [f"| {name} | {result[key]} | {goal} |" for key, name, goal in _SCORE]
+    return "\n".join(lines)
+
+
 def rendered(text: str) -> str:
     """The README's text with every table made from its result file."""
-    table = embed_table(json.loads((HERE / "results" / "embed.json").read_text()))
-    return re.sub(r"(?<=<!-- embed -->\n).*?(?=\n<!-- end -->)", table, text, flags=re.S)
+    for name, table in (("embed", embed_table), ("score", score_table)):
+        lines = table(json.loads((HERE / "results" / f"{name}.json").read_text()))
+        text = re.sub(rf"(?<=<!-- {name} -->\n).*?(?=\n<!-- end -->)", lines, text, flags=re.S)
+    return text
 
 
 def main() -> None:

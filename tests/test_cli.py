@@ -230,9 +230,21 @@ def test_text_stays_the_text_it_is(text: str, received: Received) -> None:
             assert received(*flags(verb), f"--{name}", text)[name] == text
 
 
+def test_target_sets_and_weights_are_lists_and_one_set_needs_none(received: Received) -> None:
+    sets = ["--target", "b=c.jsonl", "--weight", ".7", "--weight=3e-1"]
+    given = received(*flags("score"), *sets)
+    assert (given["target"], given["weight"]) == (["rows.jsonl", "b=c.jsonl"], [0.7, 0.3])
+    keys = {**REQUIRED["score"], "target": ["rows.jsonl", "b=c.jsonl"], "weight": [0.7, 0.3]}
+    assert received("score", "--config", recipe_file(**keys)) == given
+    assert received("score", "--config", recipe_file(**keys), "--target", "x")["target"] == ["x"]
+    whole = received("score", "--config", recipe_file(**{**keys, "weight": [7, 3]}))["weight"]
+    assert [repr(weight) for weight in whole] == ["7.0", "3.0"]
+
+
 @pytest.mark.parametrize(
     ("verb", "name", "text", "value"),
     [
+        ("score", "topk", "5", 5),
         ("select", "ratio", "0.29", 0.29),
         ("select", "ratio", ".2", 0.2),
         ("select", "ratio", "1", 1.0),
@@ -297,6 +309,8 @@ def test_an_unknown_key_fails_and_the_valid_ones_are_named(verb: str, key: Any, 
     [
         ("select", "ratio", "x", "not a number"),
         ("select", "ratio", "20%", "not a number"),
+        ("score", "weight", "1/2", "not a number"),
+        ("score", "topk", "all", "not a whole number"),
         ("select", "ratio", "nan", "not a number"),
         ("select", "ratio", "", "not a number"),
         ("embed", "seed", "1.5", "not a whole number"),
@@ -327,6 +341,12 @@ def test_a_value_of_the_wrong_type_names_the_flag(
         ("embed", {"dry_run": None}, "dry_run None: not true or false"),
         ("embed", {"provenance": 3}, "--provenance 3"),
         ("select", {"source": "a"}, "source 'a': not a list of text"),
+        ("score", {"target": [1]}, "target [1]: not text or a list of text"),
+        ("score", {"target": []}, "target []: not text or a list of text"),
+        ("score", {"target": None}, "target None: not text or a list of text"),
+        ("score", {"weight": 1}, "weight 1: not a list of numbers"),
+        ("score", {"weight": ["1"]}, "weight ['1']: not a list of numbers"),
+        ("score", {"weight": [True]}, "weight [True]: not a list of numbers"),
         ("select", {"source": [1]}, "source [1]: not a list of text"),
         ("select", {"source": None}, "source None: not a list of text"),
         ("select", {"ratio": [0.2]}, "--ratio [0.2]: not a number"),
@@ -421,6 +441,8 @@ def test_a_folder_or_a_recipe_in_the_flag_itself_is_no_file(refusal: Refusal) ->
         (flags("embed", dataset_name="a\nb.jsonl"), "a b.jsonl"),
         (flags("score"), "index"),
         (flags("score", similarity="nope"), "--similarity nope"),
+        (flags("score", weight="-1"), "--weight -1.0: negative"),
+        (flags("score", weight="nan"), "--weight nan: not a finite number"),
         (flags("select"), "scores"),
         (flags("select", ratio="1.5"), "--ratio 1.5"),
         (flags("export"), "selection"),

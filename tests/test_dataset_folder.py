@@ -18,8 +18,8 @@ import yaml
 import pools
 from tamis.dataset_folder import OUR_COLUMNS, Exported, export, filter_cost
 from tamis.errors import UsageError
-from tamis.influence.scores import read_scores
-from tamis.recipe import STANDARD_RATIOS, ExportRecipe
+from tamis.influence.scores import read_scores, score
+from tamis.recipe import STANDARD_RATIOS, ExportRecipe, ScoreRecipe
 from tamis.selection import read_selection
 
 
@@ -402,3 +402,28 @@ def test_a_rerun_gives_the_same_bytes_and_another_selection_is_refused(tmp_path:
         with pytest.raises(UsageError, match="out: holds something else"):
             export(other)
     assert content() == before
+
+
+@pytest.mark.parametrize(
+    ("recipe", "sets", "words"),
+    [
+        ({}, 1, "set of 1 rows\n(cosine, mean over targets)."),
+        ({"aggregate": "max"}, 1, "(cosine, the nearest target)."),
+        (
+            {"aggregate": "topk", "topk": 1, "contrast": "target"},
+            1,
+            "(cosine, mean of the 1 nearest targets, minus the same over 1 safe rows).",
+        ),
+        ({"weight": [1, 2]}, 2, "(cosine, mean over targets, over 2 weighted target sets)."),
+    ],
+)
+def test_the_card_says_what_the_score_is_and_the_sets_columns_stay_out(
+    tmp_path: Path, recipe: dict[str, Any], sets: int, words: str
+) -> None:
+    pools.scored(tmp_path, values(20))
+    index, target, scores = (str(tmp_path / name) for name in ("index", "target", "again"))
+    recipe = {**recipe, **({"contrast": target} if "contrast" in recipe else {})}
+    score(ScoreRecipe(index, [target] * sets, scores, **recipe))
+    done = exported(scores)
+    assert words in card(done)[1]
+    assert not [name for name in load(done, "all").column_names if name.startswith("score_")]

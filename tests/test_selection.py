@@ -108,6 +108,29 @@ def test_ties_at_the_cut_are_cut_by_row_id_as_text(choose: Any, tmp_path: Path) 
     assert ids(choose(0.75, pools.scored(tmp_path / "again", [0.5] * 12)).kept) == ["0", "1", "10"]
 
 
+@pytest.mark.parametrize("wrong", ["reversed", "shifted", "constant", "small", "float"])
+def test_an_order_that_does_not_follow_the_scores_is_made_anew(
+    choose: Any, scores: str, tmp_path: Path, wrong: str
+) -> None:
+    """The stored order saves sorting; where somebody changed the scores, it says nothing."""
+    table = pq.read_table(Path(scores) / "scores.parquet")
+    order = table["order"].to_numpy()
+    orders = {
+        "reversed": order[::-1],
+        "shifted": order + 1,
+        "constant": order * 0,
+        "small": order.astype(np.int32),
+    }
+    edited = tmp_path / "edited"
+    edited.mkdir()
+    column = pa.array(orders.get(wrong, order.astype(float)))
+    changed = table.set_column(table.column_names.index("order"), "order", column)
+    pq.write_table(changed, edited / "scores.parquet")
+    pq.write_table(read_scores(scores).excluded, edited / "excluded.parquet")
+    chosen, expected = choose(0.3, str(edited)), choose(0.3)
+    assert chosen.kept == expected.kept and chosen.removed == expected.removed
+
+
 @pytest.mark.parametrize("ratio", [-0.01, 1.0001, 20, float("nan"), float("inf")])
 def test_a_ratio_that_is_no_share_is_refused(choose: Any, ratio: float) -> None:
     with pytest.raises(UsageError, match=rf"--ratio {ratio}: not from 0 to 1"):

@@ -72,11 +72,17 @@ def _score(recipe: ScoreRecipe) -> Report:
         "rows": len(scores.table),
         "excluded": len(scores.excluded),
         "similarity": scores.metadata["similarity"],
+        **{key: scores.metadata[key] for key in ("aggregate", "topk", "contrast_rows") if key in scores.metadata},
+        **({"targets": _set_lines(scores.metadata["targets"])} if "targets" in scores.metadata else {}),
         "target_rows": scores.metadata["target_rows"],
         "target_excluded": scores.metadata["target_excluded"],
         "digest": scores.metadata["digest"],
         "highest": [f"{row['row_id']}  {row['score']:.4f}" for row in top],
     }
+
+
+def _set_lines(sets: Sequence[dict[str, Any]]) -> list[str]:
+    return [f"{one['name']}: {one['rows']} rows, weight {one['weight']:.3g}" for one in sets]
 
 
 def _select(recipe: SelectRecipe) -> Report:
@@ -137,6 +143,7 @@ def _report(recipe: ReportRecipe) -> Report:
 _TYPES: dict[str, Any] = {"int": int, "int | None": int | None, "float": float, "str": str, "str | None": str}
 _TEXT = "text (in a file, put it in quotes)"
 _WORDS = {"bool": "true or false", "float": "a number", "list[str]": "a list of text", "str": _TEXT}
+_WORDS |= {"list[float]": "a list of numbers", "list[str] | str": "text or a list of text"}
 _WORDS |= {"int": "a whole number", "int | None": "a whole number", "str | None": _TEXT, "dict": "keys and values"}
 
 
@@ -225,7 +232,7 @@ def _parse(arguments: Sequence[str]) -> Namespace:
         parser.print_help()
         raise SystemExit(2)
     verb = VERBS.get(arguments[0])
-    lists: dict[str, list[str]] = {}
+    lists: dict[str, list[Any]] = {}
     if verb:
         arguments, lists = _arranged(arguments, verb.recipe)
     try:
@@ -240,9 +247,10 @@ def _parse(arguments: Sequence[str]) -> Namespace:
     return options
 
 
-def _arranged(arguments: Sequence[str], recipe: type) -> tuple[list[str], dict[str, list[str]]]:
+def _arranged(arguments: Sequence[str], recipe: type) -> tuple[list[str], dict[str, list[Any]]]:
     """The arguments with --config first, so that a flag wins wherever it stands; and the values of list flags."""
-    lists = {f"--{name}": name for name, kind in _kinds(recipe).items() if kind == "list[str]"}
+    kinds = _kinds(recipe)
+    lists = {f"--{name}": name for name, kind in kinds.items() if kind.startswith("list[")}
     found: dict[str, list[str]] = {}
     configs: list[str] = []
     rest: list[str] = []
@@ -261,7 +269,19 @@ def _arranged(arguments: Sequence[str], recipe: type) -> tuple[list[str], dict[s
             configs.append(f"--config={value}")
         else:
             found.setdefault(lists[flag], []).append(value)
-    return [arguments[0], *configs, *rest], found
+    # What is required is asked of the parser, which never sees the others.
+    rest += [f"--{name}={values[0]}" for name, values in found.items() if kinds[name] == "list[str] | str"]
+    numbers = {name: _numbers(name, texts) for name, texts in found.items() if kinds[name] == "list[float]"}
+    return [arguments[0], *configs, *rest], {**found, **numbers}
+
+
+def _numbers(name: str, texts: Sequence[str]) -> list[float]:
+    for text in texts:
+        try:
+            float(text)
+        except ValueError as error:
+            raise UsageError(f"--{name} {text}: not a number") from error
+    return [float(text) for text in texts]
 
 
 def _check_file(path: str, recipe: type) -> None:
@@ -279,9 +299,20 @@ def _check_file(path: str, recipe: type) -> None:
     for key, value in content.items():
         if key not in kinds:
             raise UsageError(f"--config {path}: unknown key {key!r}; {valid}")
-        texts = isinstance(value, list) and all(isinstance(item, str) for item in value)
-        if (kinds[key] == "bool" and not isinstance(value, bool)) or (kinds[key] == "list[str]" and not texts):
+        if not _fits(value, kinds[key]):
             raise UsageError(f"--config {path}: {key} {value!r}: not {_WORDS[kinds[key]]}")
+
+
+def _fits(value: Any, kind: str) -> bool:
+    """Whether a file's value is of a kind that the parser does not check."""
+    if kind == "bool":
+        return isinstance(value, bool)
+    if kind == "list[str] | str" and (isinstance(value, str) or value == []):
+        return isinstance(value, str)
+    if kind.startswith("list["):
+        types = (str,) if "str" in kind else (int, float)
+        return isinstance(value, list) and all(type(item) in types for item in value)
+    return True
 
 
 def _in_our_words(text: str, verb: _Verb | None) -> str:

@@ -41,7 +41,7 @@ CARD = """---
 # {source}, sieved by tamis
 
 {total} rows of `{source}`, each with the similarity of its gradient to a target set of {target_rows} rows
-({similarity}, mean over targets). {default} leaves out the {k} highest-scored of {n} sieved rows ({rate:.2%}).
+({similarity}, {aggregate}). {default} leaves out the {k} highest-scored of {n} sieved rows ({rate:.2%}).
 Selection `{digest}`.
 
 ```python
@@ -256,6 +256,7 @@ def _card(exported: Exported, selection: Selection, configs: dict[str, list[str]
         rate=facts["rows_removed"] / n,
         similarity=scores["similarity"],
         target_rows=scores["target_rows"],
+        aggregate=_aggregate(scores),
         default=f"`{exported.default}`" if exported.default in configs else "The selection",
         digest=facts["digest"],
         example=_example(exported),
@@ -268,6 +269,14 @@ def _card(exported: Exported, selection: Selection, configs: dict[str, list[str]
         rates=rates,
         unscored="".join(f"- {count} x {reason}\n" for reason, count in reasons.most_common()) or "None.\n",
     )
+
+
+def _aggregate(scores: dict[str, Any]) -> str:
+    """In words, what the scores say of the target rows together."""
+    words = {"max": "the nearest target", "topk": f"mean of the {scores.get('topk')} nearest targets"}
+    sets = f", over {len(scores['targets'])} weighted target sets" if "targets" in scores else ""
+    safe = f", minus the same over {scores['contrast_rows']} safe rows" if "contrast_rows" in scores else ""
+    return words.get(scores.get("aggregate", "mean"), "mean over targets") + sets + safe
 
 
 def _front_matter(exported: Exported, selection: Selection, configs: dict[str, list[str]]) -> dict[str, Any]:

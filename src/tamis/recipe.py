@@ -73,22 +73,43 @@ class ScoreRecipe:
 
     Args:
         index: The pool's gradient index.
-        target: The target set: rows (embedded with the index's own recipe), or a gradient index.
+        target: The target set: rows (embedded with the index's own recipe), or a gradient index. May be repeated:
+            every set has a column of its own, and the score is their mean.
         output_dir: Where `scores.parquet` goes.
         similarity: `cosine` over all modules together, `dot` (keeps the norms), or `layer-cosine` (every module
             weighs the same).
+        aggregate: The `mean` over the targets, the similarity to the nearest one (`max`), or the mean of the K
+            nearest (`topk`). The mean costs seconds, the others a product with every target.
+        topk: K, with `--aggregate topk`; 10 where it is left out.
+        contrast: Safe rows or their index, like a target: what is similar to them has less of a score (the
+            aggregate over the target minus that over these).
+        weight: The weight of each target set in the score, repeated like `--target`.
         target_config: The target data set's config, where it has several.
         target_split: The target data set's split.
         device: Where the target rows are embedded.
     """
 
     index: str
-    target: str
+    target: list[str] | str
     output_dir: str
     similarity: str = "cosine"
+    aggregate: str = "mean"
+    topk: int | None = None
+    contrast: str | None = None
+    weight: list[float] = field(default_factory=list)
     target_config: str | None = None
     target_split: str = "train"
     device: str = "auto"
+
+    def __post_init__(self) -> None:
+        _at_least(self, 1, "topk")
+        object.__setattr__(self, "target", [self.target] if isinstance(self.target, str) else [*self.target])
+        object.__setattr__(self, "weight", [float(weight) for weight in self.weight])
+
+    @property
+    def targets(self) -> list[str]:
+        """The target sets, one or more."""
+        return [*self.target]
 
 
 @dataclass(frozen=True)

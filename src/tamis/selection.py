@@ -31,6 +31,7 @@ OUTSIDE = -1
 
 KEPT, REMOVED, SELECTION = "kept.parquet", "removed.parquet", "selection.yaml"
 _BOUNDARY_ROWS = 5
+_ABOVE, _BELOW = "among the {k} highest scores of {n}", "below the {k} highest scores of {n}"
 
 
 @dataclass(frozen=True)
@@ -71,7 +72,7 @@ def select(recipe: SelectRecipe) -> Selection:
     inside = _subset(scores.table, recipe)
     keep, remove = _listed("--keep", recipe.keep), _listed("--remove", recipe.remove)
     _refuse_lists(scores.table, inside, keep, remove)
-    table, first_removed = _decided(scores.table, inside, keep, remove, recipe.ratio)
+    table, first_removed = decide(scores.table, inside, keep, remove, recipe.ratio)
     gone = table["order"].to_numpy() >= first_removed
     facts = {
         "digest": digest(_identity(recipe, scores, keep, remove)),
@@ -114,34 +115,62 @@ def read_selection(path: Path | str) -> Selection:
 
 def removal_rates(table: pa.Table, gone: np.ndarray, inside: np.ndarray, column: str) -> dict[str, dict[str, Any]]:
     """Rows, removed rows and their rate for every value of a column, sieved rows only; most removed first."""
-    names = np.asarray(table[column].to_pylist(), dtype=object)
+    codes = pc.fill_null(table[column], "None").combine_chunks().dictionary_encode()
+    names, which = codes.dictionary.to_pylist(), codes.indices.to_numpy()
+    counts, removals = (np.bincount(which[rows], minlength=len(names)) for rows in (inside, inside & gone))
     rates = {}
-    for name in sorted({str(name) for name in names[inside]}):
-        mine = inside & (names == name)
-        rows, removed = int(mine.sum()), int((mine & gone).sum())
-        rates[name] = {"rows": rows, "removed": removed, "rate": round(removed / rows, 4)}
+    for name, rows, removed in sorted(zip(names, counts.tolist(), removals.tolist(), strict=True)):
+        if rows:
+            rates[name] = {"rows": rows, "removed": removed, "rate": round(removed / rows, 4)}
     return dict(sorted(rates.items(), key=lambda item: -item[1]["rate"]))
 
 
-def _decided(
+def decide(
     table: pa.Table, inside: np.ndarray, keep: Sequence[str], remove: Sequence[str], ratio: float
 ) -> tuple[pa.Table, int]:
-    """The rows with `order` and `rank` within the subset and their `reason`, and the first order removed."""
-    kept, removed = _is_in(table["row_id"], keep) & inside, _is_in(table["row_id"], remove)
+    """The rows with `order` and `rank` within the subset and their `reason`, and the first order removed.
+
+    Args:
+        table: The scores' rows.
+        inside: Which of them are sieved, `[rows]` bool.
+        keep: Ids that are never removed.
+        remove: Ids that are always removed, all of them inside.
+        ratio: The share to remove.
+    """
     n = int(inside.sum())
+    if n == len(table) and not keep and not remove and _is_ordered(table):
+        k = cut(ratio, n)
+        order = table["order"].to_numpy()
+        reasons, which = [_ABOVE.format(k=k, n=n), _BELOW.format(k=k, n=n)], (order < n - k).astype(np.int8)
+        return _with_columns(table, order, order / n, which, reasons), n - k
+    kept, removed = _is_in(table["row_id"], keep) & inside, _is_in(table["row_id"], remove)
     k = cut(ratio, n, keep=int(kept.sum()), remove=len(remove))
     place = pa.array((removed * 1 - kept * 1)[inside])
     order = np.full(len(table), OUTSIDE, np.int64)
     order[inside] = order_by(table.filter(pa.array(inside)).append_column("place", place), ("place", "ascending"))
-    reasons = np.select(
-        [~inside, kept, removed, order >= n - k],
-        ["outside the subset", "named by --keep", "named by --remove", f"among the {k} highest scores of {n}"],
-        f"below the {k} highest scores of {n}",
-    )
-    decided = table.drop_columns(["order", "rank"])
-    for name, column in (("order", order), ("rank", np.where(inside, order / n, OUTSIDE)), ("reason", reasons)):
-        decided = decided.append_column(name, pa.array(column))
-    return decided, n - k
+    reasons = ["outside the subset", "named by --keep", "named by --remove"]
+    reasons += [_ABOVE.format(k=k, n=n), _BELOW.format(k=k, n=n)]
+    which = np.select([~inside, kept, removed, order >= n - k], [0, 1, 2, 3], 4)
+    return _with_columns(table, order, np.where(inside, order / n, OUTSIDE), which.astype(np.int8), reasons), n - k
+
+
+def _with_columns(
+    table: pa.Table, order: np.ndarray, rank: np.ndarray, which: np.ndarray, reasons: Sequence[str]
+) -> pa.Table:
+    """The rows with these `order` and `rank`, and of the `reasons` that of the number in `which`."""
+    reason = pa.DictionaryArray.from_arrays(pa.array(which), pa.array(reasons)).cast(pa.string())
+    table = table.drop_columns(["order", "rank"]).append_column("order", pa.array(order))
+    return table.append_column("rank", pa.array(rank)).append_column("reason", reason)
+
+
+def _is_ordered(table: pa.Table) -> bool:
+    """Whether `order` counts the rows from 0 with rising scores; then nothing has to be sorted again."""
+    order, n = table["order"].to_numpy(), len(table)
+    if order.dtype != np.int64 or order.min() < 0 or order.max() >= n:
+        return False
+    scores = np.full(n, np.nan)
+    scores[order] = table["score"].to_numpy()
+    return bool((scores[1:] >= scores[:-1]).all() and np.isfinite(scores[:1]).all())
 
 
 def _identity(recipe: SelectRecipe, scores: Scores, keep: Sequence[str], remove: Sequence[str]) -> dict[str, Any]:
@@ -195,6 +224,8 @@ def _listed(flag: str, path: str | None) -> list[str]:
 
 
 def _refuse_lists(table: pa.Table, inside: np.ndarray, keep: Sequence[str], remove: Sequence[str]) -> None:
+    if not keep and not remove:
+        return
     known = set(table["row_id"].to_pylist())
     sieved = set(table["row_id"].filter(pa.array(inside)).to_pylist())
     for flag, names in (("--keep", keep), ("--remove", remove)):

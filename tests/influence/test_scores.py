@@ -15,7 +15,8 @@ import tiny
 from tamis.errors import UsageError, WorkError
 from tamis.gradients.embed import embed
 from tamis.gradients.store import GradientIndex
-from tamis.influence.scores import SIMILARITIES, collapse, order_by, ranked, read_scores, score, similarities
+from tamis.influence.scores import order_by, ranked, read_scores, score
+from tamis.influence.similarity import SIMILARITIES, collapse, similarities
 from tamis.recipe import EmbedRecipe, ScoreRecipe
 
 DIM, MODULES = 8, 6

@@ -1,14 +1,13 @@
 """A gradient index and a target set to one score a row.
 
-The mean over targets collapses: `sum_t <G, T_t> = <G, sum_t T_t>`, so a target set of any size is one small matrix
-a module, and a row's score is `u^T M v` summed over modules. No pair of rows is ever formed.
+What a score is, `similarity.py` says; here it is asked for, ranked, written and read.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,14 +16,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from tamis.errors import UsageError, WorkError, missing_extra
-from tamis.gradients.store import GradientIndex, is_index
+from tamis.errors import UsageError, WorkError
+from tamis.gradients.store import GradientIndex
+from tamis.influence.similarity import AGGREGATES, SIMILARITIES, collapse, highest, similarities
+from tamis.influence.targets import OWN, TargetSet, opened, shares
 from tamis.provenance import claim_folder, write_parquet
-from tamis.recipe import EmbedRecipe, ScoreRecipe, digest
+from tamis.recipe import ScoreRecipe, digest
 
-SIMILARITIES = ("cosine", "dot", "layer-cosine")
 ORIENTATION = "the highest scores are removed"
 METADATA_KEY = b"tamis"
+DEFAULT_TOPK = 10
 SCORES, EXCLUDED = "scores.parquet", "excluded.parquet"
 
 
@@ -33,10 +34,11 @@ class Scores:
     """Every scored row, and what the scores are.
 
     Attributes:
-        table: `row_id`, `index` (position in the source), `source`, `language`, `score` (float64), `order` (int64,
-            ascending by score, then row id), `rank` (float64, order / rows), `flags`.
+        table: `row_id`, `index` (position in the source), `source`, `language`, `score` (float64), with several
+            target sets a `score_<name>` for each (float64), `order` (int64, ascending by score, then row id),
+            `rank` (float64, order / rows), `flags`.
         excluded: Rows without a score, with their `reason`.
-        metadata: Orientation, similarity, digests of index and target set, and where the source rows lie.
+        metadata: Orientation, similarity, aggregate, a digest, what the sets hold, and where the source rows lie.
     """
 
     table: pa.Table
@@ -45,42 +47,35 @@ class Scores:
 
 
 def score(recipe: ScoreRecipe) -> Scores:
-    """The scores of every row of an index against a target set, written to `recipe.output_dir`.
+    """The scores of every row of an index against target sets, written to `recipe.output_dir`.
 
-    A target set that is rows is embedded with the index's own recipe, into `target` inside the output folder.
+    A set that is rows is embedded with the index's own recipe, into `target`, `targets` or `contrast` inside the
+    output folder.
 
     Raises:
-        UsageError: The index or target cannot be read, was made by another recipe, or has nothing in it.
+        UsageError: The index or a set cannot be read, was made by another recipe, or has nothing in it; or an
+            option does not fit the others.
         WorkError: A score is not finite.
     """
-    if recipe.similarity not in SIMILARITIES:
-        raise UsageError(f"--similarity {recipe.similarity}: not one of {', '.join(SIMILARITIES)}")
+    _refuse_options(recipe)
     index = GradientIndex(recipe.index)
     if len(index) == 0:
         raise UsageError(f"{recipe.index}: the index holds no row that could be embedded")
-    target = GradientIndex(recipe.target) if is_index(recipe.target) else _embed_target(recipe, index)
-    if target.gradient_digest != index.gradient_digest:
-        raise UsageError(
-            f"{recipe.target}: its gradients were made by another recipe than those of {recipe.index}"
-        )
-    if len(target) == 0:
-        raise UsageError(f"{recipe.target}: no target row could be embedded")
-    identity = {
-        "index": index.manifest["digest"],
-        "target": target.manifest["digest"],
-        "similarity": recipe.similarity,
-    }
-    folder = claim_folder(recipe, digest(identity), ignore=("target",))
-    values = similarities(index, collapse(target, recipe.similarity), recipe.similarity)
+    targets, contrast = opened(recipe, index)
+    for made in [*(target.index for target in targets), *([contrast] if contrast else [])]:
+        if recipe.aggregate == "topk" and _count(recipe) > len(made):
+            raise UsageError(f"--topk {_count(recipe)}: {made.folder} has only {len(made)} rows; ask for fewer")
+    identity = _identity(recipe, index, targets, contrast)
+    folder = claim_folder(recipe, digest(identity), ignore=OWN)
+    values = {target.name: _values(index, target.index, contrast, recipe) for target in targets}
+    columns = {f"score_{name}": column for name, column in values.items()} if len(targets) > 1 else {}
     scores = Scores(
-        ranked(index.rows, values),
+        ranked(index.rows, mixed(targets, values), columns),
         index.excluded,
         {
             "digest": digest(identity),
             "orientation": ORIENTATION,
-            "similarity": recipe.similarity,
-            "target_rows": len(target),
-            "target_excluded": len(target.excluded),
+            **_about(recipe, targets, contrast),
             "source": {**source_of(index), "excluded": len(index.excluded)},
         },
     )
@@ -91,41 +86,23 @@ def score(recipe: ScoreRecipe) -> Scores:
     return scores
 
 
-def collapse(target: GradientIndex, similarity: str) -> np.ndarray:
-    """The mean of the target rows' gradients: `[modules, dim, dim]` float64, one matrix a module."""
-    total = np.zeros((len(target.modules), *[target.manifest["identity"]["gradient"]["proj_dim"]] * 2))
-    norms = _per_shard(target)
-    for (u, v), norm in zip(target.shards(), norms, strict=True):
-        left, right = (
-            side.transpose(1, 2, 0) for side in (_weighted(u, v, norm, similarity), v.astype(np.float64))
-        )
-        total += left @ right.swapaxes(1, 2)
-    return total / len(target)
+def mixed(targets: Sequence[TargetSet], values: Mapping[str, np.ndarray]) -> np.ndarray:
+    """The weighted mean over target sets, `[rows]` float64."""
+    if len(targets) == 1:
+        return values[targets[0].name]
+    total = np.zeros(len(values[targets[0].name]))
+    for target in targets:
+        total += target.weight * values[target.name]
+    return total
 
 
-def similarities(index: GradientIndex, target: np.ndarray, similarity: str) -> np.ndarray:
-    """The similarity of each row to a collapsed target set, `[rows]` float64.
-
-    `cosine` is the mean cosine of the row's whole stack of modules to each target's, in [-1, 1]; `layer-cosine`
-    the mean over modules of each module's cosine, so that every module weighs the same; `dot` keeps both norms.
-    Computed in float64 and rounded to float32's digits, so that equal rows have equal scores wherever they stand:
-    matrix products round by the place of a row in its shard, and that would decide ties.
+def ranked(rows: pa.Table, values: np.ndarray, columns: Mapping[str, np.ndarray] | None = None) -> pa.Table:
+    """The rows with `score`, `order` (ascending by score, then by row id as text) and `rank` (order / rows).
 
     Args:
-        index: The pool.
-        target: `[modules, dim, dim]` from `collapse` with the same similarity.
-        similarity: One of `SIMILARITIES`.
-    """
-    parts = []
-    for (u, v), norm in zip(index.shards(), _per_shard(index), strict=True):
-        weighted = _weighted(u, v, norm, similarity).transpose(1, 0, 2)
-        parts.append(np.einsum("lri,rli->r", weighted @ target, v.astype(np.float64)))
-    digits, exponent = np.frexp(np.concatenate(parts))
-    return np.asarray(np.ldexp(digits.astype(np.float32).astype(np.float64), exponent))
-
-
-def ranked(rows: pa.Table, values: np.ndarray) -> pa.Table:
-    """The rows with `score`, `order` (ascending by score, then by row id as text) and `rank` (order / rows).
+        rows: An index's rows.
+        values: Their scores, `[rows]` float64.
+        columns: More columns of float64, which stand after the score and decide nothing.
 
     Raises:
         WorkError: A score is not finite.
@@ -136,6 +113,8 @@ def ranked(rows: pa.Table, values: np.ndarray) -> pa.Table:
     table = rows.select(["row_id", "index", "source", "language"]).append_column(
         "score", pa.array(values, pa.float64())
     )
+    for name, column in (columns or {}).items():
+        table = table.append_column(name, pa.array(column, pa.float64()))
     order = order_by(table)
     table = table.append_column("order", pa.array(order))
     return table.append_column("rank", pa.array(order / len(order))).append_column("flags", rows["flags"])
@@ -182,47 +161,67 @@ def source_of(index: GradientIndex) -> dict[str, Any]:
     return {**{name: made_from[name] for name in fields if name in made_from}, **data}
 
 
-def _embed_target(recipe: ScoreRecipe, index: GradientIndex) -> GradientIndex:
-    try:
-        from tamis.gradients.embed import embed
-    except ImportError as error:
-        raise missing_extra("attribution", error) from error
-    folder = Path(recipe.output_dir)
-    if folder.is_dir() and any(folder.iterdir()) and not is_index(folder / "target"):
-        raise UsageError(f"{folder}: holds something else; name another --output_dir")
-    own = EmbedRecipe(output_dir=str(folder / "target"), **index.manifest["recipe"])
-    gradient = index.manifest["identity"]["gradient"]
-    commit = gradient["model_revision"]  # of the index, where the model's branch may have moved since
-    return embed(
-        replace(
-            own,
-            dataset_name=recipe.target,
-            dataset_config=recipe.target_config,
-            dataset_split=recipe.target_split,
-            dataset_revision=None,
-            model_revision=own.model_revision if commit.startswith("sha256:") else commit,
-            max_samples=None,
-            dtype=gradient["dtype"],  # `auto` may have meant another type on the index's device
-            device=recipe.device,
-        ),
-        expect=gradient,
-    )
+def _refuse_options(recipe: ScoreRecipe) -> None:
+    for flag, value, known in (
+        ("similarity", recipe.similarity, SIMILARITIES),
+        ("aggregate", recipe.aggregate, AGGREGATES),
+    ):
+        if value not in known:
+            raise UsageError(f"--{flag} {value}: not one of {', '.join(known)}")
+    if recipe.topk is not None and recipe.aggregate != "topk":
+        raise UsageError(f"--topk {recipe.topk}: goes with --aggregate topk, not with {recipe.aggregate}")
+    if not recipe.targets:
+        raise UsageError("--target: a target set is missing")
+    shares(recipe)
 
 
-def _per_shard(index: GradientIndex) -> Sequence[np.ndarray]:
-    """The rows' raw norms, cut like the shards."""
-    counts = index.shard_rows()
-    return np.split(index.rows["norm"].to_numpy(), np.cumsum(counts)[:-1])
+def _count(recipe: ScoreRecipe) -> int:
+    return (recipe.topk or DEFAULT_TOPK) if recipe.aggregate == "topk" else 1
 
 
-def _weighted(u: np.ndarray, v: np.ndarray, norm: np.ndarray, similarity: str) -> np.ndarray:
-    """`u` in float64, scaled so that the inner product with another such pair is the similarity asked for."""
-    u, v = u.astype(np.float64), v.astype(np.float64)
-    size = np.linalg.norm(u, axis=-1) * np.linalg.norm(v, axis=-1)  # [rows, modules]
-    if similarity == "layer-cosine":
-        scale = np.where(size > 0, 1 / np.where(size > 0, size, 1), 0) / np.sqrt(size.shape[1])
-    else:  # the rounding to float16 leaves stacks a little off one
-        scale = np.repeat(1 / np.linalg.norm(size, axis=1, keepdims=True), size.shape[1], axis=1)
-        if similarity == "dot":
-            scale = scale * norm[:, None]
-    return np.asarray(u * scale[..., None])
+def _identity(
+    recipe: ScoreRecipe, index: GradientIndex, targets: Sequence[TargetSet], contrast: GradientIndex | None
+) -> dict[str, Any]:
+    """What decides the scores; an option at its default is left out, so that earlier digests stay."""
+    identity: dict[str, Any] = {"index": index.manifest["digest"], "similarity": recipe.similarity}
+    if len(targets) == 1:
+        identity["target"] = targets[0].index.manifest["digest"]
+    else:  # the names are columns
+        identity["targets"] = [[set_.name, set_.index.manifest["digest"], set_.weight] for set_ in targets]
+    if recipe.aggregate != "mean":
+        identity["aggregate"] = [recipe.aggregate, _count(recipe)]
+    if contrast is not None:
+        identity["contrast"] = contrast.manifest["digest"]
+    return identity
+
+
+def _about(recipe: ScoreRecipe, targets: Sequence[TargetSet], contrast: GradientIndex | None) -> dict[str, Any]:
+    """What the metadata says of the similarity, the target sets and the contrast."""
+    about: dict[str, Any] = {
+        "similarity": recipe.similarity,
+        "aggregate": recipe.aggregate,
+        "target_rows": sum(len(target.index) for target in targets),
+        "target_excluded": sum(len(target.index.excluded) for target in targets),
+    }
+    if recipe.aggregate == "topk":
+        about["topk"] = _count(recipe)
+    if contrast is not None:
+        about |= {"contrast_rows": len(contrast), "contrast_excluded": len(contrast.excluded)}
+    if len(targets) > 1:
+        about["targets"] = [
+            {"name": target.name, "rows": len(target.index), "weight": target.weight} for target in targets
+        ]
+    return about
+
+
+def _values(
+    index: GradientIndex, target: GradientIndex, contrast: GradientIndex | None, recipe: ScoreRecipe
+) -> np.ndarray:
+    """The aggregate over one target set, minus that over the contrast set: `[rows]` float64."""
+    if recipe.aggregate == "mean":
+        matrix = collapse(target, recipe.similarity)
+        if contrast is not None:
+            matrix -= collapse(contrast, recipe.similarity)
+        return similarities(index, matrix, recipe.similarity)
+    values = highest(index, target, recipe.similarity, _count(recipe))
+    return values if contrast is None else values - highest(index, contrast, recipe.similarity, _count(recipe))

@@ -1,0 +1,130 @@
+"""The sets that a pool is scored against: indexes that are there, and rows that are embedded like the pool."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from tamis.errors import UsageError, missing_extra
+from tamis.gradients.store import GradientIndex, is_index
+from tamis.recipe import EmbedRecipe, ScoreRecipe
+
+OWN = ("target", "targets", "contrast")
+"""What embedded sets are called inside the output folder."""
+
+_FILES = (".jsonl", ".json", ".csv", ".parquet")
+
+
+@dataclass(frozen=True)
+class TargetSet:
+    """A target set, and what is taken off for safe rows.
+
+    Attributes:
+        name: Names its column: letters, digits, `_` and `-`, unlike every other set's.
+        index: Its gradients.
+        weight: Its share of the score.
+    """
+
+    name: str
+    index: GradientIndex
+    weight: float
+
+
+def opened(recipe: ScoreRecipe, pool: GradientIndex) -> tuple[list[TargetSet], GradientIndex | None]:
+    """The target sets and the contrast set of a recipe; rows among them are embedded into the output folder.
+
+    Raises:
+        UsageError: A set cannot be read, was made by another recipe than the pool, or has nothing in it; or the
+            output folder holds something else.
+    """
+    names = set_names(recipe.targets)
+    places = ["target"] if len(names) == 1 else [f"targets/{name}" for name in names]
+    sets = [*zip(recipe.targets, places, strict=True)]
+    if recipe.contrast is not None:
+        sets.append((recipe.contrast, "contrast"))
+    rows = [Path(recipe.output_dir) / place for path, place in sets if not is_index(path)]
+    _refuse_folder(Path(recipe.output_dir), rows)
+    indexes = [_index(path, place, recipe, pool) for path, place in sets]
+    weights = shares(recipe)
+    targets = [TargetSet(*parts) for parts in zip(names, indexes, weights, strict=False)]
+    return targets, None if recipe.contrast is None else indexes[-1]
+
+
+def shares(recipe: ScoreRecipe) -> list[float]:
+    """The weight of each target set, in sum 1.
+
+    Raises:
+        UsageError: There are more or fewer than target sets, or one is negative or not finite, or all are zero.
+    """
+    weights = recipe.weight or [1.0] * len(recipe.targets)
+    if len(weights) != len(recipe.targets):
+        raise UsageError(f"--weight: {len(weights)} for {len(recipe.targets)} target sets; give one for each")
+    for weight in weights:
+        if weight < 0:
+            raise UsageError(
+                f"--weight {weight}: negative, which would keep what it should remove; use --contrast"
+            )
+        if not weight < float("inf"):
+            raise UsageError(f"--weight {weight}: not a finite number")
+    if not 0 < sum(weights) < float("inf"):
+        raise UsageError("--weight: all are zero" if not any(weights) else "--weight: too large to be added up")
+    return [weight / sum(weights) for weight in weights]
+
+
+def set_names(paths: Sequence[str]) -> list[str]:
+    """A name for each set, from its file or folder: fit for a column, and unlike the others in any case."""
+    names: list[str] = []
+    for text in paths:
+        path = Path(text)
+        base = path.stem if path.suffix.lower() in _FILES else path.name or path.resolve().name
+        first = name = re.sub(r"[^\w-]+", "_", base) or "set"
+        number = 2
+        while name.casefold() in {other.casefold() for other in names}:
+            name, number = f"{first}-{number}", number + 1
+        names.append(name)
+    return names
+
+
+def _refuse_folder(folder: Path, rows: Sequence[Path]) -> None:
+    """Refuses to embed into a folder that holds more than sets, unless an earlier run embedded the same there."""
+    if not rows or not folder.is_dir():
+        return
+    others = [path.name for path in folder.iterdir() if path.name not in OWN]
+    if others and not all(is_index(place) for place in rows):
+        raise UsageError(f"{folder}: holds something else; name another --output_dir")
+
+
+def _index(path: str, place: str, recipe: ScoreRecipe, pool: GradientIndex) -> GradientIndex:
+    flag = "contrast" if place == "contrast" else "target"
+    made = GradientIndex(path) if is_index(path) else _embedded(path, place, recipe, pool)
+    if made.gradient_digest != pool.gradient_digest:
+        raise UsageError(f"{path}: its gradients were made by another recipe than those of {recipe.index}")
+    if len(made) == 0:
+        raise UsageError(f"{path}: no {flag} row could be embedded")
+    return made
+
+
+def _embedded(path: str, place: str, recipe: ScoreRecipe, pool: GradientIndex) -> GradientIndex:
+    try:
+        from tamis.gradients.embed import embed
+    except ImportError as error:
+        raise missing_extra("attribution", error) from error
+    own = EmbedRecipe(output_dir=str(Path(recipe.output_dir) / place), **pool.manifest["recipe"])
+    gradient = pool.manifest["identity"]["gradient"]
+    commit = gradient["model_revision"]  # of the index, where the model's branch may have moved since
+    return embed(
+        replace(
+            own,
+            dataset_name=path,
+            dataset_config=recipe.target_config,
+            dataset_split=recipe.target_split,
+            dataset_revision=None,
+            model_revision=own.model_revision if commit.startswith("sha256:") else commit,
+            max_samples=None,
+            dtype=gradient["dtype"],  # `auto` may have meant another type on the index's device
+            device=recipe.device,
+        ),
+        expect=gradient,
+    )
