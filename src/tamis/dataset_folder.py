@@ -23,6 +23,7 @@ import pyarrow.parquet as pq
 import yaml
 
 from tamis.errors import UsageError
+from tamis.influence.scores import in_words
 from tamis.provenance import claim_folder, write_whole
 from tamis.recipe import STANDARD_RATIOS, ExportRecipe, digest
 from tamis.rows import Rows, read_rows
@@ -256,7 +257,7 @@ def _card(exported: Exported, selection: Selection, configs: dict[str, list[str]
         rate=facts["rows_removed"] / n,
         similarity=scores["similarity"],
         target_rows=scores["target_rows"],
-        aggregate=_aggregate(scores),
+        aggregate=in_words(scores),
         default=f"`{exported.default}`" if exported.default in configs else "The selection",
         digest=facts["digest"],
         example=_example(exported),
@@ -269,14 +270,6 @@ def _card(exported: Exported, selection: Selection, configs: dict[str, list[str]
         rates=rates,
         unscored="".join(f"- {count} x {reason}\n" for reason, count in reasons.most_common()) or "None.\n",
     )
-
-
-def _aggregate(scores: dict[str, Any]) -> str:
-    """In words, what the scores say of the target rows together."""
-    words = {"max": "the nearest target", "topk": f"mean of the {scores.get('topk')} nearest targets"}
-    sets = f", over {len(scores['targets'])} weighted target sets" if "targets" in scores else ""
-    safe = f", minus the same over {scores['contrast_rows']} safe rows" if "contrast_rows" in scores else ""
-    return words.get(scores.get("aggregate", "mean"), "mean over targets") + sets + safe
 
 
 def _front_matter(exported: Exported, selection: Selection, configs: dict[str, list[str]]) -> dict[str, Any]:

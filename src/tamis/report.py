@@ -20,6 +20,7 @@ import yaml
 
 from tamis.errors import UsageError, missing_extra
 from tamis.gradients.store import GradientIndex
+from tamis.influence.scores import in_words
 from tamis.metrics.intervals import wilson
 from tamis.metrics.ranking import auroc
 from tamis.provenance import claim_folder, write_whole
@@ -129,6 +130,7 @@ def _facts(
         "scores_digest": scores["digest"],
         "ratio": known["ratio"],
         "similarity": scores["similarity"],
+        "aggregate": in_words(scores),
         "target_rows": scores["target_rows"],
         "target_excluded": scores["target_excluded"],
         "sieved": n,
@@ -308,13 +310,15 @@ def _run(folder: Path, made: str) -> dict[str, Any] | None:
 
 
 def _yaml(fields: Mapping[str, Any]) -> str:
-    shown = {name: _shown(value) if isinstance(value, str) else value for name, value in fields.items()}
+    shown = {
+        name: [*map(_shown, value)] if isinstance(value, list) else _shown(value) for name, value in fields.items()
+    }
     return "\n".join(map(_clean, yaml.safe_dump(shown, sort_keys=False, allow_unicode=True).splitlines()))
 
 
-def _shown(path: str) -> str:
+def _shown(value: Any) -> Any:
     """An absolute path without its folders, which are nobody's business; anything else as it is."""
-    return Path(path).name if Path(path).is_absolute() else path
+    return Path(value).name if isinstance(value, str) and Path(value).is_absolute() else value
 
 
 def _title(name: str) -> str:

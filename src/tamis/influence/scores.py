@@ -153,6 +153,14 @@ def read_scores(path: Path | str) -> Scores:
     return Scores(table.replace_schema_metadata(None), excluded, metadata)
 
 
+def in_words(scores: Mapping[str, Any]) -> str:
+    """What scores with this metadata say of the target rows together."""
+    words = {"max": "the nearest target", "topk": f"mean of the {scores.get('topk')} nearest targets"}
+    sets = f", over {len(scores['targets'])} weighted target sets" if "targets" in scores else ""
+    safe = f", minus the same over {scores['contrast_rows']} safe rows" if "contrast_rows" in scores else ""
+    return words.get(scores.get("aggregate", "mean"), "mean over targets") + sets + safe
+
+
 def source_of(index: GradientIndex) -> dict[str, Any]:
     """Where the index's source rows lie, and the fingerprint that tells whether they are still the same."""
     fields = ("dataset_name", "dataset_config", "dataset_split", "dataset_revision", "max_samples")
