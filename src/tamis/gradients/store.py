@@ -22,7 +22,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
 from tamis.errors import UsageError, WorkError
-from tamis.provenance import write_parquet, write_whole
+from tamis.provenance import left_in, write_parquet, write_whole
 from tamis.recipe import digest
 
 MANIFEST = "manifest.json"
@@ -121,7 +121,7 @@ class IndexWriter:
         if manifest.is_file():
             _refuse_other(manifest, identity)
             return
-        if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        if folder.exists() and (not folder.is_dir() or left_in(folder)):
             raise UsageError(f"{folder}: not an empty folder and not a gradient index; name another --output_dir")
         try:
             folder.mkdir(parents=True, exist_ok=True)

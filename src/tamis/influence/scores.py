@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 
 from tamis.errors import UsageError, WorkError, missing_extra
 from tamis.gradients.store import GradientIndex, is_index
-from tamis.provenance import claim_folder, write_parquet
+from tamis.provenance import claim_folder, left_in, write_parquet
 from tamis.recipe import EmbedRecipe, ScoreRecipe, digest
 
 SIMILARITIES = ("cosine", "dot", "layer-cosine")
@@ -188,9 +188,11 @@ def _embed_target(recipe: ScoreRecipe, index: GradientIndex) -> GradientIndex:
     except ImportError as error:
         raise missing_extra("attribution", error) from error
     folder = Path(recipe.output_dir)
-    if folder.is_dir() and any(folder.iterdir()) and not is_index(folder / "target"):
+    target = folder / "target"
+    begun = {target} if target.is_dir() and not left_in(target) else set()  # by a run killed before its manifest
+    if folder.is_dir() and not is_index(target) and {*left_in(folder)} - begun:
         raise UsageError(f"{folder}: holds something else; name another --output_dir")
-    own = EmbedRecipe(output_dir=str(folder / "target"), **index.manifest["recipe"])
+    own = EmbedRecipe(output_dir=str(target), **index.manifest["recipe"])
     gradient = index.manifest["identity"]["gradient"]
     commit = gradient["model_revision"]  # of the index, where the model's branch may have moved since
     return embed(
