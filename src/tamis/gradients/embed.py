@@ -20,7 +20,8 @@ from tamis.errors import UsageError
 from tamis.gradients.capture import GradientCapture
 from tamis.gradients.factor import RankOne, rank_one
 from tamis.gradients.project import gaussian
-from tamis.gradients.store import EmbeddedRow, ExcludedRow, GradientIndex, IndexWriter
+from tamis.gradients.shard import EmbeddedRow, ExcludedRow, Part
+from tamis.gradients.store import GradientIndex, IndexWriter
 from tamis.models import load_decoder
 from tamis.provenance import write_run
 from tamis.recipe import EmbedRecipe, to_dict
@@ -189,25 +190,31 @@ def embed(recipe: EmbedRecipe, expect: Mapping[str, Any] | None = None) -> Gradi
         raise UsageError(
             f"{recipe.dataset_name}: cannot be embedded like the index: changed since: {', '.join(changed)}"
         )
+    parts = _parts(rows, recipe.shard_rows)
     identity = {
         "gradient": embedder.gradient_identity,
-        "data": {"fingerprint": rows.fingerprint, "rows": len(rows)},
+        "data": {"fingerprint": parts[-1].fingerprint, "rows": len(rows)},
         "batch_tokens": recipe.batch_tokens,
         "shard_rows": recipe.shard_rows,
     }
     about = {"recipe": {k: v for k, v in to_dict(recipe).items() if k != "output_dir"}, "form": rows.form}
-    writer = IndexWriter(Path(recipe.output_dir), identity, about)
-    write_run(recipe, device=embedder.device)
-    shards = -(-len(rows) // recipe.shard_rows)
-    with tqdm(total=len(rows), unit="row", disable=None, desc="embed") as progress:
-        for shard in range(shards):
-            part = range(shard * recipe.shard_rows, min((shard + 1) * recipe.shard_rows, len(rows)))
-            if writer.has(shard):
-                progress.update(len(part))
-                tqdm.write(f"shard {shard}: already there", file=sys.stderr)
-                continue
-            writer.write(shard, *embedder.shard(list(rows.rows(part.start, part.stop)), progress))
-    return writer.finish(shards, len(rows))
+    with IndexWriter(Path(recipe.output_dir), identity, about) as writer:
+        write_run(recipe, device=embedder.device)
+        with tqdm(total=len(rows), unit="row", disable=None, desc="embed") as progress:
+            for part in parts:
+                if writer.has(part):
+                    progress.update(len(part.rows))
+                    tqdm.write(f"shard {part.number}: already there", file=sys.stderr)
+                    continue
+                mine = list(rows.rows(part.rows.start, part.rows.stop))
+                writer.write(part, *embedder.shard(mine, progress))
+        return writer.finish(parts)
+
+
+def _parts(rows: Rows, shard_rows: int) -> list[Part]:
+    ranges = [range(start, min(start + shard_rows, len(rows))) for start in range(0, len(rows), shard_rows)]
+    prints = rows.prefix_fingerprints(part.stop for part in ranges)
+    return [Part(i, *known) for i, known in enumerate(zip(ranges, prints, strict=True))]
 
 
 def estimate(recipe: EmbedRecipe) -> Estimate:
