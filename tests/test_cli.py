@@ -30,6 +30,7 @@ REQUIRED = {
     "score": {"index": "index", "target": "rows.jsonl", "output_dir": "out"},
     "select": {"scores": "scores", "output_dir": "out"},
     "export": {"selection": "selection", "output_dir": "out"},
+    "verify": {"index": "index"},
 }
 HEAVY = {"torch", "transformers", "datasets", "pyarrow", "numpy", "gradio", "sklearn", "pandas"}
 BLOCK = """

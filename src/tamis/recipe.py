@@ -133,6 +133,17 @@ class ExportRecipe:
         _at_least(self, 1, "row_group_rows")
 
 
+@dataclass(frozen=True)
+class VerifyRecipe:
+    """Looks at every byte of a gradient index; writes nothing.
+
+    Args:
+        index: The gradient index; its flag may be left out: `tamis verify INDEX`.
+    """
+
+    index: str
+
+
 Recipe = EmbedRecipe | ScoreRecipe | SelectRecipe | ExportRecipe
 
 
