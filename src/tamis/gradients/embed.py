@@ -7,9 +7,10 @@ import json
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import torch
@@ -26,6 +27,9 @@ from tamis.models import load_decoder
 from tamis.provenance import write_run
 from tamis.recipe import EmbedRecipe, to_dict
 from tamis.rows import Row, Rows, conversation, detect_language, read_rows
+
+if TYPE_CHECKING:
+    from accelerate import PartialState
 
 
 @dataclass(frozen=True)
@@ -168,7 +172,9 @@ class Embedder:
         return u, v, [entry[0] for entry in done], sorted(excluded, key=lambda row: row.index)
 
 
-def embed(recipe: EmbedRecipe, expect: Mapping[str, Any] | None = None) -> GradientIndex:
+def embed(
+    recipe: EmbedRecipe, expect: Mapping[str, Any] | None = None, state: PartialState | None = None
+) -> GradientIndex:
     """The gradient index of a data set, written to `recipe.output_dir`.
 
     A shard is written whole or not at all: running the same recipe again after a stop skips the shards that are
@@ -177,14 +183,19 @@ def embed(recipe: EmbedRecipe, expect: Mapping[str, Any] | None = None) -> Gradi
     Args:
         recipe: What to embed, and how.
         expect: The gradient identity of an index that this one will be compared with.
+        state: This process among the many of `accelerate launch`: it takes every n-th shard, and the first process
+            begins and finishes the index, which has the same bytes whatever their number.
 
     Raises:
         UsageError: The rows or the model cannot be read, or the folder holds an index of another recipe, model
             revision or data set; or the gradients would not be those expected.
-        WorkError: The disk refused a shard.
+        WorkError: The disk refused a shard, or what is there is torn or altered.
     """
-    rows = _read(recipe)
-    embedder = Embedder(recipe)
+    first, many = state is None or state.is_main_process, state is not None and state.num_processes > 1
+    with state.main_process_first() if state else nullcontext():
+        rows = _read(recipe)
+    here = recipe.device if state is None or recipe.device != "auto" else str(state.device)
+    embedder = Embedder(replace(recipe, device=here))
     changed = [key for key, value in (expect or {}).items() if embedder.gradient_identity[key] != value]
     if changed:
         raise UsageError(
@@ -198,17 +209,34 @@ def embed(recipe: EmbedRecipe, expect: Mapping[str, Any] | None = None) -> Gradi
         "shard_rows": recipe.shard_rows,
     }
     about = {"recipe": {k: v for k, v in to_dict(recipe).items() if k != "output_dir"}, "form": rows.form}
-    with IndexWriter(Path(recipe.output_dir), identity, about) as writer:
-        write_run(recipe, device=embedder.device)
-        with tqdm(total=len(rows), unit="row", disable=None, desc="embed") as progress:
-            for part in parts:
-                if writer.has(part):
-                    progress.update(len(part.rows))
-                    tqdm.write(f"shard {part.number}: already there", file=sys.stderr)
-                    continue
-                mine = list(rows.rows(part.rows.start, part.rows.stop))
-                writer.write(part, *embedder.shard(mine, progress))
-        return writer.finish(parts)
+    if state and not first:
+        state.wait_for_everyone()  # until the first has claimed the folder
+    with IndexWriter(Path(recipe.output_dir), identity, about, join=not first) as writer:
+        if first:
+            write_run(recipe, device=embedder.device)
+        if state and first and many:
+            writer.share()
+            state.wait_for_everyone()
+        mine = parts[state.process_index :: state.num_processes] if state else parts
+        _write(writer, mine, rows, embedder)
+        if state:
+            state.wait_for_everyone()
+        if first:
+            writer.finish(parts)
+    if state:
+        state.wait_for_everyone()
+    return GradientIndex(recipe.output_dir)
+
+
+def _write(writer: IndexWriter, parts: Sequence[Part], rows: Rows, embedder: Embedder) -> None:
+    with tqdm(total=sum(len(part.rows) for part in parts), unit="row", disable=None, desc="embed") as progress:
+        for part in parts:
+            if writer.has(part):
+                progress.update(len(part.rows))
+                tqdm.write(f"shard {part.number}: already there", file=sys.stderr)
+                continue
+            mine = list(rows.rows(part.rows.start, part.rows.stop))
+            writer.write(part, *embedder.shard(mine, progress))
 
 
 def _parts(rows: Rows, shard_rows: int) -> list[Part]:
