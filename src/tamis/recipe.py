@@ -40,6 +40,7 @@ class EmbedRecipe:
         device: `auto`, `cpu`, `cuda`, ...
         seed: The projections' seed.
         trust_remote_code: Lets a model's repo run its own code.
+        append: Goes on with an index of the same recipe whose rows are the first of those that there are now.
         dry_run: Writes nothing; embeds a few rows and estimates time and disk.
     """
 
@@ -60,6 +61,7 @@ class EmbedRecipe:
     device: str = "auto"
     seed: int = 0
     trust_remote_code: bool = False
+    append: bool = False
     dry_run: bool = False
 
     def __post_init__(self) -> None:

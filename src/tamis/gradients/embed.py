@@ -22,14 +22,16 @@ from tamis.gradients.capture import GradientCapture
 from tamis.gradients.factor import RankOne, rank_one
 from tamis.gradients.project import gaussian
 from tamis.gradients.shard import EmbeddedRow, ExcludedRow, Part
-from tamis.gradients.store import GradientIndex, IndexWriter
+from tamis.gradients.store import MANIFEST, GradientIndex, IndexWriter, is_index, read_manifest
 from tamis.models import load_decoder
 from tamis.provenance import write_run
-from tamis.recipe import EmbedRecipe, to_dict
+from tamis.recipe import EmbedRecipe, digest, to_dict
 from tamis.rows import Row, Rows, conversation, detect_language, read_rows
 
 if TYPE_CHECKING:
     from accelerate import PartialState
+
+_NOT_IN_INDEX = ("output_dir", "append")  # neither says anything of the index's content
 
 
 @dataclass(frozen=True)
@@ -208,10 +210,11 @@ def embed(
         "batch_tokens": recipe.batch_tokens,
         "shard_rows": recipe.shard_rows,
     }
-    about = {"recipe": {k: v for k, v in to_dict(recipe).items() if k != "output_dir"}, "form": rows.form}
+    about = {"recipe": {k: v for k, v in to_dict(recipe).items() if k not in _NOT_IN_INDEX}, "form": rows.form}
     if state and not first:
         state.wait_for_everyone()  # until the first has claimed the folder
-    with IndexWriter(Path(recipe.output_dir), identity, about, join=not first) as writer:
+    grown_from = _grown_from(recipe, identity, rows) if first else None
+    with IndexWriter(Path(recipe.output_dir), identity, about, grown_from=grown_from, join=not first) as writer:
         if first:
             write_run(recipe, device=embedder.device)
         if state and first and many:
@@ -226,6 +229,34 @@ def embed(
     if state:
         state.wait_for_everyone()
     return GradientIndex(recipe.output_dir)
+
+
+def _grown_from(recipe: EmbedRecipe, identity: Mapping[str, Any], rows: Rows) -> str | None:
+    """The digest of the index that is there, if it is of the first of these rows, and of them alone.
+
+    Raises:
+        UsageError: It is, and nobody asked to append; or somebody did, and it is not.
+    """
+    folder = Path(recipe.output_dir)
+    if not is_index(folder):
+        return None
+    there = read_manifest(folder / MANIFEST)
+    data, digest_there = there["identity"]["data"], there["digest"]
+    if digest({**identity, "data": data}) != digest_there or data == identity["data"]:
+        return None  # of another recipe, which the writer refuses in its words; or of these very rows
+    if data["rows"] >= len(rows) or rows.prefix_fingerprints([data["rows"]]) != [data["fingerprint"]]:
+        if recipe.append:
+            raise UsageError(
+                f"{folder}: nothing can be appended: its {data['rows']} rows (data.fingerprint) are not the "
+                f"first of the {len(rows)} in {recipe.dataset_name}; name another --output_dir"
+            )
+        return None
+    if not recipe.append:
+        raise UsageError(
+            f"{folder}: {recipe.dataset_name} has grown from {data['rows']} to {len(rows)} rows since; "
+            "give --append to embed the new ones, or name another --output_dir"
+        )
+    return str(digest_there)
 
 
 def _write(writer: IndexWriter, parts: Sequence[Part], rows: Rows, embedder: Embedder) -> None:
