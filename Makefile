@@ -10,11 +10,11 @@ export HF_HUB_OFFLINE := 1
 export OMP_NUM_THREADS := 1
 export TOKENIZERS_PARALLELISM := false
 
-.PHONY: help setup demo test style bench clean
+.PHONY: help setup demo test test-slow style bench clean
 .DEFAULT_GOAL := help
 
 help: ## show this
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-7s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 setup: $(VENV)/.ready-for-tests ## install everything, once (then all of this works offline)
 
@@ -23,6 +23,9 @@ demo: $(VENV)/.ready-for-the-demo ## embed, rank, cut and load real rows with a 
 
 test: $(VENV)/.ready-for-tests ## run all tests
 	$(bin)/python -m pytest
+
+test-slow: $(VENV)/.ready-for-tests ## run the tests that take minutes
+	$(bin)/python -m pytest -m slow
 
 style: $(VENV)/.ready-for-tests ## format the code, then check it
 	$(bin)/ruff format

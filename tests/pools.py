@@ -10,7 +10,8 @@ from typing import Any
 import datasets
 import numpy as np
 
-from tamis.gradients.store import EmbeddedRow, ExcludedRow, GradientIndex, IndexWriter
+from tamis.gradients.shard import EmbeddedRow, ExcludedRow, Part
+from tamis.gradients.store import GradientIndex, IndexWriter
 from tamis.influence.scores import score
 from tamis.recipe import ScoreRecipe, SelectRecipe
 from tamis.rows import Rows, read_rows
@@ -67,10 +68,14 @@ def index(
     }
     writer = IndexWriter(folder, identity, {"recipe": dict(recipe or {}), "form": "messages"})
     made = list(rows.rows()) if rows else [None] * n
-    for shard, start in enumerate(range(0, n, shard_rows)):
+    parts = [
+        Part(i, range(start, min(start + shard_rows, n)), str(start))
+        for i, start in enumerate(range(0, n, shard_rows))
+    ]
+    for part in parts:
         inside: list[EmbeddedRow] = []
         outside: list[ExcludedRow] = []
-        for i in range(start, min(start + shard_rows, n)):
+        for i in part.rows:
             row = made[i]
             row_id = row.row_id if row else ids[i] if ids else str(i)
             source, language = (row.source, row.language or "en") if row else ("pool", "en")
@@ -82,8 +87,8 @@ def index(
                 EmbeddedRow(row_id, i, source, language, 9, 4, ["truncated"] * (i % 2), norm, 0.9, 1.5, row_id)
             )
         mine = [row.index for row in inside]
-        writer.write(shard, u[mine], v[mine], inside, outside)
-    return writer.finish(-(-n // shard_rows), n)
+        writer.write(part, u[mine], v[mine], inside, outside)
+    return writer.finish(parts)
 
 
 def scored(

@@ -31,6 +31,7 @@ REQUIRED = {
     "select": {"scores": "scores", "output_dir": "out"},
     "report": {"selection": "selection", "output_dir": "out"},
     "export": {"selection": "selection", "output_dir": "out"},
+    "verify": {"index": "index"},
 }
 HEAVY = {
     "torch",
@@ -129,6 +130,11 @@ def test_flags_and_a_file_say_the_same(verb: str, received: Received) -> None:
     by_flags = received(*flags(verb))
     assert by_flags == asdict(cli.VERBS[verb].recipe(**REQUIRED[verb]))
     assert received(verb, "--config", recipe_file(**REQUIRED[verb])) == by_flags
+
+
+def test_the_index_to_verify_needs_no_flag(received: Received) -> None:
+    assert received("verify", "a") == received("verify", "--index", "a") == received("verify", "--index=a")
+    assert received("verify", "a", "--config", recipe_file(index="b")) == {"index": "a"}
 
 
 @pytest.mark.parametrize(
@@ -366,8 +372,8 @@ def test_a_number_that_only_this_yaml_takes_for_one_is_not_text(refusal: Refusal
 @pytest.mark.parametrize("verb", REQUIRED)
 def test_missing_flags_are_named(verb: str, refusal: Refusal) -> None:
     assert refusal(verb).endswith(", ".join(f"--{name}" for name in REQUIRED[verb]))
-    Path("recipe.yaml").write_text("output_dir: out\n")
-    message = refusal(verb, "--config", "recipe.yaml")
+    given = [name for name in REQUIRED[verb] if name == "output_dir"]  # `verify` writes nothing, and has none
+    message = refusal(verb, "--config", recipe_file(**dict.fromkeys(given, "out")))
     assert "output_dir" not in message
     assert all(f"--{name}" in message for name in REQUIRED[verb] if name != "output_dir")
 

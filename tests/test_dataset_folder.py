@@ -392,7 +392,7 @@ def test_a_rerun_gives_the_same_bytes_and_another_selection_is_refused(tmp_path:
     export(recipe)
     before = content()
     (tmp_path / "out" / "README.md").unlink()  # as a run that was stopped leaves it
-    (tmp_path / "out" / "data" / "rest.partial").write_bytes(b"half")
+    (tmp_path / "out" / "data" / ".rest.parquet.partial").write_bytes(b"half")
     export(recipe)
     assert content() == before
     for other in (

@@ -11,16 +11,19 @@ import traceback
 from argparse import SUPPRESS
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import MISSING, asdict, dataclass, fields
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import docstring_parser
 import yaml
 from jsonargparse import ActionYesNo, ArgumentError, ArgumentParser, Namespace, get_loader
 
 from tamis.errors import UsageError, WorkError, missing_extra
-from tamis.recipe import EmbedRecipe, ExportRecipe, ReportRecipe, ScoreRecipe, SelectRecipe
+from tamis.recipe import EmbedRecipe, ExportRecipe, ReportRecipe, ScoreRecipe, SelectRecipe, VerifyRecipe
+
+if TYPE_CHECKING:
+    from tamis.gradients.store import GradientIndex
 
 Report = dict[str, Any]
 _SHOWN = 10  # the rest stands in the folder's files
@@ -31,6 +34,7 @@ class _Verb:
     recipe: type
     run: Callable[[Any], Report]
     help: str
+    positional: str | None = None  # the flag that may be left out before its value
 
 
 def _embed(recipe: EmbedRecipe) -> Report:
@@ -44,7 +48,11 @@ def _embed(recipe: EmbedRecipe) -> Report:
             "seconds": round(cost.seconds, 1),
             "bytes_on_disk": cost.bytes_on_disk,
         }
-    index = embed(recipe)
+    return report_embedded(embed(recipe), recipe)
+
+
+def report_embedded(index: GradientIndex, recipe: EmbedRecipe) -> Report:
+    """What is printed of an index that was made."""
     rows, excluded = index.rows, index.excluded.to_pylist()
     report = {
         "wrote": recipe.output_dir,
@@ -139,6 +147,13 @@ def _report(recipe: ReportRecipe) -> Report:
     }
 
 
+def _verify(recipe: VerifyRecipe) -> Report:
+    from tamis.gradients.verify import verify
+
+    found = verify(recipe)
+    return {"verified": f"{recipe.index}: every byte and every row is what was written", **asdict(found)}
+
+
 # The parser checks these; text that may be None is plain text to it, or it would read `null` and `#1.txt` as None.
 _TYPES: dict[str, Any] = {"int": int, "int | None": int | None, "float": float, "str": str, "str | None": str}
 _TEXT = "text (in a file, put it in quotes)"
@@ -159,6 +174,7 @@ VERBS = {
         ReportRecipe, _report, "a selection -> a page that says what was removed, and how sure that is"
     ),
     "export": _Verb(ExportRecipe, _export, "a selection -> a folder that load_dataset reads at any ratio"),
+    "verify": _Verb(VerifyRecipe, _verify, "a gradient index -> whether it is whole; writes nothing", "index"),
 }
 
 
@@ -189,12 +205,17 @@ def build_parser() -> ArgumentParser:
     return parser
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Runs one command; 0 done, 1 the work failed, 2 the call was wrong, 130 interrupted."""
+def main(argv: Sequence[str] | None = None, work: Callable[[Any], Report | None] | None = None) -> int:
+    """Runs one command; 0 done, 1 the work failed, 2 the call was wrong, 130 interrupted.
+
+    Args:
+        argv: The command's arguments; those of the process, if None.
+        work: Does the verb's work in its place, from its recipe; None where there is nothing to print.
+    """
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     try:
         try:
-            return _run(list(sys.argv[1:] if argv is None else argv))
+            return _run(list(sys.argv[1:] if argv is None else argv), work)
         finally:
             print(end="", flush=True)
     except OSError as error:  # from printing alone
@@ -208,12 +229,14 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 130
 
 
-def _run(arguments: Sequence[str]) -> int:
+def _run(arguments: Sequence[str], work: Callable[[Any], Report | None] | None) -> int:
     try:
         options = _parse(arguments)
         verb = VERBS[options.verb]
         given = options[options.verb]
-        report = verb.run(verb.recipe(**{field.name: given[field.name] for field in fields(verb.recipe)}))
+        report = (work or verb.run)(
+            verb.recipe(**{field.name: given[field.name] for field in fields(verb.recipe)})
+        )
     except (UsageError, WorkError, ImportError, OSError) as error:
         if isinstance(error, ImportError) and (error.name or "").partition(".")[0] == "tamis":
             raise
@@ -222,7 +245,8 @@ def _run(arguments: Sequence[str]) -> int:
         shown = missing_extra("attribution", error) if isinstance(error, ImportError) else error
         print(f"tamis: {' '.join(str(shown).splitlines())}", file=sys.stderr)
         return 1 if isinstance(error, (WorkError, OSError)) else 2
-    _print(report, given.format)
+    if report is not None:
+        _print(report, given.format)
     return 0
 
 
@@ -234,6 +258,8 @@ def _parse(arguments: Sequence[str]) -> Namespace:
     verb = VERBS.get(arguments[0])
     lists: dict[str, list[Any]] = {}
     if verb:
+        if verb.positional and arguments[1:] and not arguments[1].startswith("-"):
+            arguments = [arguments[0], f"--{verb.positional}={arguments[1]}", *arguments[2:]]
         arguments, lists = _arranged(arguments, verb.recipe)
     try:
         options = parser.parse_args(arguments)

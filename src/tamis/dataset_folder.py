@@ -7,7 +7,6 @@ only a list of files, as is every other config, and no row is stored twice. Any 
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -24,7 +23,7 @@ import yaml
 
 from tamis.errors import UsageError
 from tamis.influence.scores import in_words
-from tamis.provenance import claim_folder, write_whole
+from tamis.provenance import claim_folder, whole, write_whole
 from tamis.recipe import STANDARD_RATIOS, ExportRecipe, digest
 from tamis.rows import Rows, read_rows
 from tamis.selection import OUTSIDE, Selection, cut, read_selection
@@ -218,11 +217,8 @@ def _write(dataset: Dataset, folder: Path, name: str, row_group_rows: int) -> in
     if len(dataset):
         path = folder / "data" / f"{name}.parquet"
         path.parent.mkdir(exist_ok=True)
-        partial = path.with_suffix(".partial")
-        dataset.to_parquet(partial, batch_size=row_group_rows)
-        with partial.open("rb+") as stream:
-            os.fsync(stream.fileno())
-        partial.replace(path)
+        with whole(path) as stream:
+            dataset.to_parquet(stream, batch_size=row_group_rows)
     return len(dataset)
 
 

@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import platform
 import re
 import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import yaml
 
-from tamis.errors import UsageError
+from tamis.errors import UsageError, WorkError
 from tamis.recipe import Recipe, to_dict
 
 _PACKAGES = ("tamis", "torch", "transformers", "datasets", "huggingface-hub", "numpy", "pyarrow", "safetensors")
+_PARTIAL = ".partial"
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+LOCK = ".lock"
 
 
 def write_run(recipe: Recipe, **facts: Any) -> Path:
@@ -51,7 +57,7 @@ def claim_folder(recipe: Recipe, digest: str, ignore: tuple[str, ...] = ()) -> P
     run = folder / "run.yaml"
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        others = [path.name for path in folder.iterdir() if path.name not in ignore]
+        others = [path.name for path in left_in(folder) if path.name not in ignore]
         made_by = (yaml.safe_load(run.read_text()) or {}).get("provenance", {}) if run.is_file() else {}
         if others and made_by.get("digest") != digest:
             raise UsageError(f"{folder}: holds something else (such as {min(others)}); name another --output_dir")
@@ -63,19 +69,45 @@ def claim_folder(recipe: Recipe, digest: str, ignore: tuple[str, ...] = ()) -> P
 
 def write_parquet(path: Path, table: pa.Table) -> None:
     """Writes a small Parquet file whole or not at all."""
-    buffer = pa.BufferOutputStream()
-    pq.write_table(table, buffer)
-    write_whole(path, buffer.getvalue().to_pybytes())
+    with whole(path) as stream:
+        pq.write_table(table, stream)
 
 
 def write_whole(path: Path, content: bytes) -> None:
-    """Writes a file whole or not at all: under a temporary name, flushed to the disk, then renamed."""
-    partial = path.with_name(f".{path.name}.partial")
-    with partial.open("wb") as stream:
+    """Writes a file whole or not at all."""
+    with whole(path) as stream:
         stream.write(content)
-        stream.flush()
-        os.fsync(stream.fileno())
-    partial.replace(path)
+
+
+@contextmanager
+def whole(path: Path) -> Iterator[IO[bytes]]:
+    """A stream to a file that is written whole or not at all: under a temporary name, flushed, then renamed.
+
+    Raises:
+        WorkError: The disk is full or broken.
+        OSError: The file cannot be written for any other reason.
+    """
+    partial = path.with_name(f".{path.name}{_PARTIAL}")
+    try:
+        with partial.open("wb") as stream:
+            yield stream
+            stream.flush()
+            os.fsync(stream.fileno())
+        partial.replace(path)
+    except BaseException as error:
+        if partial.is_file():  # on a full disk it would take the room that the next run needs
+            partial.unlink()
+        if isinstance(error, OSError) and error.errno in _NO_ROOM:
+            raise WorkError(
+                f"{path}: could not be written ({os.strerror(error.errno)}); "
+                "what was written before is whole, and the same command goes on from there"
+            ) from error
+        raise
+
+
+def left_in(folder: Path) -> list[Path]:
+    """What lies in a folder, without what a killed run leaves there: partial files and its lock."""
+    return [path for path in folder.iterdir() if path.suffix != _PARTIAL and path.name != LOCK]
 
 
 class _Dumper(yaml.SafeDumper):

@@ -40,6 +40,7 @@ class EmbedRecipe:
         device: `auto`, `cpu`, `cuda`, ...
         seed: The projections' seed.
         trust_remote_code: Lets a model's repo run its own code.
+        append: Goes on with an index of the same recipe whose rows are the first of those that there are now.
         dry_run: Writes nothing; embeds a few rows and estimates time and disk.
     """
 
@@ -60,6 +61,7 @@ class EmbedRecipe:
     device: str = "auto"
     seed: int = 0
     trust_remote_code: bool = False
+    append: bool = False
     dry_run: bool = False
 
     def __post_init__(self) -> None:
@@ -167,6 +169,17 @@ class ReportRecipe:
     selection: str
     output_dir: str
     index: str | None = None
+
+
+@dataclass(frozen=True)
+class VerifyRecipe:
+    """Looks at every byte of a gradient index; writes nothing.
+
+    Args:
+        index: The gradient index; its flag may be left out: `tamis verify INDEX`.
+    """
+
+    index: str
 
 
 Recipe = EmbedRecipe | ScoreRecipe | SelectRecipe | ExportRecipe | ReportRecipe

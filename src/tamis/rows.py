@@ -7,9 +7,10 @@ import glob
 import hashlib
 import json
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -89,13 +90,21 @@ class Rows:
     @cached_property
     def fingerprint(self) -> str:
         """The SHA-256 of all ids and conversations in order: equal wherever the rows lie, in every format."""
-        total = hashlib.sha256()
-        for row in self.rows():
-            source = row.source if "source" in self.dataset.column_names else None
-            content = _without_none([row.row_id, source, row.language, row.record])
-            text = json.dumps(content, ensure_ascii=False, default=str, sort_keys=True)
-            total.update(text.encode(errors="surrogatepass") + b"\n")
-        return total.hexdigest()
+        return self.prefix_fingerprints([len(self)])[0]
+
+    def prefix_fingerprints(self, ends: Iterable[int]) -> list[str]:
+        """The fingerprints that the first rows alone would have, for each of the ascending numbers of them."""
+        total, found, rows = hashlib.sha256(), [], self.rows()
+        done = 0
+        for end in ends:
+            for row in islice(rows, end - done):
+                source = row.source if "source" in self.dataset.column_names else None
+                content = _without_none([row.row_id, source, row.language, row.record])
+                text = json.dumps(content, ensure_ascii=False, default=str, sort_keys=True)
+                total.update(text.encode(errors="surrogatepass") + b"\n")
+            done = end
+            found.append(total.hexdigest())
+        return found
 
     def rows(self, start: int = 0, stop: int | None = None) -> Iterator[Row]:
         """The rows from `start` up to `stop`."""

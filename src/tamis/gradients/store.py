@@ -7,108 +7,53 @@ that a shard needs no second file to be whole. `rows.parquet` and `excluded.parq
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 from safetensors import SafetensorError, safe_open
-from safetensors.numpy import save
 
 from tamis.errors import UsageError, WorkError
-from tamis.provenance import write_parquet, write_whole
+from tamis.gradients.join import join_rows
+from tamis.gradients.lock import FolderLock
+from tamis.gradients.shard import AGAIN, EmbeddedRow, ExcludedRow, Part, encode, places, read_header, sha256
+from tamis.provenance import left_in, write_whole
 from tamis.recipe import digest
 
 MANIFEST = "manifest.json"
-_HEADER = "tamis"  # one key: safetensors writes several in an order that changes from run to run
-_ROWS = pa.schema(
-    [
-        ("row_id", pa.string()),
-        ("index", pa.int64()),
-        ("source", pa.string()),
-        ("language", pa.string()),
-        ("tokens", pa.int32()),
-        ("response_tokens", pa.int32()),
-        ("truncated", pa.bool_()),
-        ("flags", pa.list_(pa.string())),
-        ("norm", pa.float64()),
-        ("energy", pa.float64()),
-        ("loss", pa.float64()),
-    ]
-)
-EXCLUDED_SCHEMA = pa.schema(
-    [
-        ("row_id", pa.string()),
-        ("index", pa.int64()),
-        ("source", pa.string()),
-        ("language", pa.string()),
-        ("reason", pa.string()),
-    ]
-)
-
-
-@dataclass(frozen=True)
-class EmbeddedRow:
-    """What is known of a row that was embedded.
-
-    Attributes:
-        row_id: The row's id.
-        index: Its position in the source.
-        source: Its source.
-        language: Its language.
-        tokens: Tokens of the conversation inside the window.
-        response_tokens: Supervised tokens among them.
-        flags: See `tamis.chat.Example`; `duplicate` marks a conversation that stood earlier in the data set.
-        norm: Norm of the raw rank-one stack.
-        energy: Share of the projected gradient's squared norm that rank one keeps.
-        loss: Summed loss of the response tokens, in nats.
-        content: Digest of the conversation.
-    """
-
-    row_id: str
-    index: int
-    source: str
-    language: str
-    tokens: int
-    response_tokens: int
-    flags: list[str]
-    norm: float
-    energy: float
-    loss: float
-    content: str
-
-
-@dataclass(frozen=True)
-class ExcludedRow:
-    """A row without a gradient, and why."""
-
-    row_id: str
-    index: int
-    source: str
-    language: str | None
-    reason: str
 
 
 class IndexWriter:
     """Writes an index shard by shard; a second writer of the same recipe goes on where the first stopped.
 
+    The folder is locked until `finish` or the end of a `with` block; the kernel unlocks it where a process dies.
+
     Args:
         folder: The index's folder.
-        identity: Everything that decides the index's bytes, as JSON values.
+        identity: Everything that decides the index's bytes, as JSON values; `data` is what grows with the rows.
         about: What else the manifest says, such as names and paths.
+        grown_from: The digest of an identity that this one may replace: that of the same rows before others came.
+        join: Writes beside the writer that claimed the folder, in another process of the same run.
 
     Raises:
         UsageError: The folder holds something else, or an index of another identity (the message names the
-            difference), or cannot be written.
+            difference), or cannot be written, or somebody else writes there.
     """
 
-    def __init__(self, folder: Path, identity: Mapping[str, Any], about: Mapping[str, Any]) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        identity: Mapping[str, Any],
+        about: Mapping[str, Any],
+        *,
+        grown_from: str | None = None,
+        join: bool = False,
+    ) -> None:
         self.folder = folder
         self._manifest = {
             "format": 1,
@@ -117,76 +62,101 @@ class IndexWriter:
             "identity": identity,
             **about,
         }
-        manifest = folder / MANIFEST
-        if manifest.is_file():
-            _refuse_other(manifest, identity)
-            return
-        if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-            raise UsageError(f"{folder}: not an empty folder and not a gradient index; name another --output_dir")
+        self._known: dict[str, dict[str, Any]] = {}
         try:
+            if not (folder / MANIFEST).is_file() and folder.exists() and (not folder.is_dir() or left_in(folder)):
+                raise UsageError(
+                    f"{folder}: not an empty folder and not a gradient index; name another --output_dir"
+                )
             folder.mkdir(parents=True, exist_ok=True)
-            self._write_manifest()
+            self._lock = FolderLock(folder, shared=join)
         except OSError as error:
             raise UsageError(f"{folder}: cannot be written: {error.strerror}") from error
+        try:
+            self._begin(grown_from)
+        except BaseException:
+            self._lock.release()
+            raise
 
-    def has(self, shard: int) -> bool:
-        """Whether the shard is there, whole and of this recipe."""
-        path = _shard_path(self.folder, shard)
-        return path.is_file() and _header(path).get("digest") == self._manifest["digest"]
+    def _begin(self, grown_from: str | None) -> None:
+        path = self.folder / MANIFEST
+        there = read_manifest(path) if path.is_file() else None
+        if there and there["digest"] != grown_from:
+            _refuse_other(path, there["identity"], self._manifest["identity"])
+            self._known = there.get("shards", {})
+            return
+        try:
+            self._write_manifest()
+        except OSError as error:
+            raise UsageError(f"{self.folder}: cannot be written: {error.strerror}") from error
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._lock.release()
+
+    def share(self) -> None:
+        """Lets writers that `join` in, and still nobody else."""
+        self._lock.share()
+
+    def has(self, part: Part) -> bool:
+        """Whether the shard is there, whole and of this recipe and these rows.
+
+        Raises:
+            WorkError: What is there is torn, altered, or holds other rows.
+        """
+        path = part.path(self.folder)
+        if not path.is_file():
+            return False
+        header = read_header(path)
+        if header.get("digest") != self._digest(part):
+            there = places(header)
+            if there == list(part.rows[: len(there)]) and 0 < len(there) < len(part.rows):
+                return False  # the last shard before rows were added
+            raise WorkError(f"{path}: holds the rows of another shard or recipe; {AGAIN}")
+        known = self._known.get(path.name)
+        if known and known["sha256"] != sha256(path):
+            raise WorkError(f"{path}: the shard was altered after it was written; {AGAIN}")
+        return True
 
     def write(
         self,
-        shard: int,
+        part: Part,
         u: np.ndarray,
         v: np.ndarray,
         rows: Sequence[EmbeddedRow],
         excluded: Sequence[ExcludedRow],
     ) -> None:
         """Writes one shard, whole: `u` and `v` are `[rows, modules, dim]`."""
-        header = {
-            "digest": self._manifest["digest"],
-            "rows": [asdict(row) for row in rows],
-            "excluded": [asdict(row) for row in excluded],
-        }
-        tensors = {"u": np.ascontiguousarray(u, np.float16), "v": np.ascontiguousarray(v, np.float16)}
+        path = part.path(self.folder)
         try:
-            write_whole(_shard_path(self.folder, shard), save(tensors, metadata={_HEADER: json.dumps(header)}))
+            write_whole(path, encode(self._digest(part), u, v, rows, excluded))
         except OSError as error:
             raise WorkError(
-                f"{self.folder}: shard {shard} could not be written ({error.strerror}); "
+                f"{path}: could not be written ({error.strerror}); "
                 "what was written before is whole, and the same command goes on from there"
             ) from error
 
-    def finish(self, shards: int, source_rows: int) -> GradientIndex:
+    def finish(self, parts: Sequence[Part]) -> GradientIndex:
         """The finished index: joins the shards' rows and checks that each source row is there exactly once.
 
         Raises:
             WorkError: A shard is torn, or a row is missing or stands twice.
         """
-        rows: list[dict[str, Any]] = []
-        excluded: list[dict[str, Any]] = []
-        files = {}
-        for shard in range(shards):
-            path = _shard_path(self.folder, shard)
-            header = _header(path)
-            rows += header["rows"]
-            excluded += header["excluded"]
-            files[path.name] = {"rows": len(header["rows"]), "sha256": _sha256(path)}
-        seen = sorted(row["index"] for row in [*rows, *excluded])
-        if seen != list(range(source_rows)):
-            raise WorkError(f"{self.folder}: the shards do not hold every source row exactly once")
-        contents: set[str] = set()
-        for row in rows:
-            row["truncated"] = "truncated" in row["flags"]
-            content = row.pop("content")
-            if content in contents:
-                row["flags"].append("duplicate")
-            contents.add(content)
-        write_parquet(self.folder / "rows.parquet", pa.Table.from_pylist(rows, _ROWS))
-        write_parquet(self.folder / "excluded.parquet", pa.Table.from_pylist(excluded, EXCLUDED_SCHEMA))
-        self._manifest |= {"complete": True, "rows": len(rows), "excluded": len(excluded), "shards": files}
+        for part in parts:
+            path = part.path(self.folder)
+            header = read_header(path)
+            if header.get("digest") != self._digest(part) or places(header) != list(part.rows):
+                raise WorkError(f"{path}: does not hold each of its source rows exactly once; {AGAIN}")
+        self._manifest |= {"complete": True, **join_rows(self.folder, [part.path(self.folder) for part in parts])}
         self._write_manifest()
+        self._lock.release(last=True)
         return GradientIndex(self.folder)
+
+    def _digest(self, part: Part) -> str:
+        recipe = {key: value for key, value in self._manifest["identity"].items() if key != "data"}
+        return digest({**recipe, "rows": part.fingerprint})
 
     def _write_manifest(self) -> None:
         content = json.dumps(self._manifest, indent=1, ensure_ascii=False, sort_keys=True)
@@ -202,7 +172,7 @@ class GradientIndex:
 
     def __init__(self, folder: Path | str) -> None:
         self.folder = Path(folder)
-        self.manifest = _read_manifest(self.folder / MANIFEST)
+        self.manifest = read_manifest(self.folder / MANIFEST)
         if not self.manifest["complete"]:
             raise UsageError(f"{folder}: this index is not finished; the command that began it goes on from there")
 
@@ -248,26 +218,12 @@ def is_index(folder: Path | str) -> bool:
     return (Path(folder) / MANIFEST).is_file()
 
 
-def _shard_path(folder: Path, shard: int) -> Path:
-    return folder / f"shard-{shard:05d}.safetensors"
+def read_manifest(path: Path) -> dict[str, Any]:
+    """What the manifest says.
 
-
-def _header(path: Path) -> dict[str, Any]:
-    try:
-        with safe_open(path, framework="numpy") as shard:
-            return dict(json.loads((shard.metadata() or {}).get(_HEADER, "{}")))
-    except (SafetensorError, OSError) as error:
-        raise WorkError(
-            f"{path}: the shard is torn ({error}); remove it and run the same command again"
-        ) from error
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
-
-
-def _read_manifest(path: Path) -> dict[str, Any]:
+    Raises:
+        UsageError: There is none, or none that this version can read.
+    """
     try:
         manifest = json.loads(path.read_text())
         if manifest["format"] != 1:
@@ -277,8 +233,8 @@ def _read_manifest(path: Path) -> dict[str, Any]:
     return dict(manifest)
 
 
-def _refuse_other(path: Path, identity: Mapping[str, Any]) -> None:
-    old, new = _flat(_read_manifest(path)["identity"]), _flat(json.loads(json.dumps(identity)))
+def _refuse_other(path: Path, there: Mapping[str, Any], identity: Mapping[str, Any]) -> None:
+    old, new = _flat(there), _flat(json.loads(json.dumps(identity)))
     changed = [key for key in sorted({*old, *new}) if old.get(key) != new.get(key)]
     if changed:
         what = ", ".join(f"{key} ({_short(old.get(key))} there, {_short(new.get(key))} now)" for key in changed)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from tamis.errors import UsageError, missing_extra
 from tamis.gradients.store import GradientIndex, is_index
+from tamis.provenance import left_in
 from tamis.recipe import EmbedRecipe, ScoreRecipe
 
 OWN = ("target", "targets", "contrast")
@@ -91,7 +92,7 @@ def _refuse_folder(folder: Path, rows: Sequence[Path]) -> None:
     """Refuses to embed into a folder that holds more than sets, unless an earlier run embedded the same there."""
     if not rows or not folder.is_dir():
         return
-    others = [path.name for path in folder.iterdir() if path.name not in OWN]
+    others = [path.name for path in left_in(folder) if path.name not in OWN]
     if others and not all(is_index(place) for place in rows):
         raise UsageError(f"{folder}: holds something else; name another --output_dir")
 
@@ -121,6 +122,7 @@ def _embedded(path: str, place: str, recipe: ScoreRecipe, pool: GradientIndex) -
             dataset_config=recipe.target_config,
             dataset_split=recipe.target_split,
             dataset_revision=None,
+            append=False,
             model_revision=own.model_revision if commit.startswith("sha256:") else commit,
             max_samples=None,
             dtype=gradient["dtype"],  # `auto` may have meant another type on the index's device
