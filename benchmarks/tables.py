@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 HERE = Path(__file__).parent
 _EMBED = (
@@ -17,9 +18,10 @@ _EMBED = (
     ("peak_rss_mb", "peak anonymous memory, MiB", ""),
     ("bytes_per_row", "bytes a row", ""),
 )
+_LISTS = ("dolly", "gsm8k", "alpaca")
 
 
-def embed_table(result: dict[str, object]) -> str:
+def embed_table(result: dict[str, Any]) -> str:
     """The lines of the table of `embed.py`."""
     lines = ["| what | measured | range | goal |", "|---|---|---|---|"]
     for key, name, goal in _EMBED:
@@ -29,10 +31,53 @@ def embed_table(result: dict[str, object]) -> str:
     return "\n".join(lines)
 
 
+def ranking_table(result: dict[str, Any]) -> str:
+    """The lines of the tables of `ranking.py`: the methods, and the chosen one's differences to the others."""
+    first = next(iter(result["shown"].values()))["confirm"]
+    lines = [
+        "| score | pairs, splits that choose | pairs, splits that confirm | same category | same, AUPRC "
+        f"(base {first['same_base']:.2f}) | all | all, AUPRC (base {first['all_base']:.2f}) | lists, "
+        "Dolly / GSM8K / Alpaca |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
+    for name, row in result["shown"].items():
+        one, spread = row["confirm"], row["confirm_intervals"]
+        cells = [
+            f"**{name}**" if name == result["chosen"] else name,
+            f"{row['choose']['pairs_auroc']:.2f}",
+            _interval(spread["pairs_auroc"]),
+            _interval(spread["same_auroc"]),
+            f"{one['same_auprc']:.2f}",
+            _interval(spread["all_auroc"]),
+            f"{one['all_auprc']:.2f}",
+            " / ".join(f"{one[f'list_{data}_auroc']:.2f}" for data in _LISTS),
+        ]
+        lines.append(f"| {' | '.join(cells)} |")
+    lines += [
+        "",
+        "| the chosen score minus | splits that choose | splits that confirm | goal |",
+        "|---|---|---|---|",
+    ]
+    for name, gap in result["differences"]["confirm"].items():
+        before = result["differences"]["choose"][name]
+        lines.append(f"| {name} | {_interval(before)} | {_interval(gap)} | lower bound > 0 |")
+    return "\n".join(lines)
+
+
+def _interval(value: list[float]) -> str:
+    return f"{value[0]:.2f} [{value[1]:.2f}, {value[2]:.2f}]"
+
+
 def rendered(text: str) -> str:
-    """The README's text with every table made from its result file."""
-    table = embed_table(json.loads((HERE / "results" / "embed.json").read_text()))
-    return re.sub(r"(?<=<!-- embed -->\n).*?(?=\n<!-- end -->)", table, text, flags=re.S)
+    """The README's text with every table made from its result file, where there is one."""
+    for name, table in (("embed", embed_table), ("ranking", ranking_table)):
+        file = HERE / "results" / f"{name}.json"
+        if file.is_file():
+            lines = table(json.loads(file.read_text()))
+            text = re.sub(
+                rf"(?<=<!-- {name} -->\n).*?(?=\n<!-- end -->)", lambda _, new=lines: new, text, flags=re.S
+            )
+    return text
 
 
 def main() -> None:
