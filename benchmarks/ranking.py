@@ -126,7 +126,7 @@ def result(
     plain = [Method(m.similarity, None, "mean", False) for m in surface]
     shown = [chosen, DEFAULT, *(Method(s, 4, "mean", c) for s in GRADIENTS for c in (False, True))]
     shown = list(dict.fromkeys([*shown, *surface, *plain, *study.fixed]))
-    compared = [m for m in study.fixed if m.similarity == "length"] + surface
+    compared = [m for m in study.fixed if m.similarity == "answer length"] + surface
     gaps = differences(study, chosen, compared)
     reached = study.measured(chosen, CONFIRM)["pairs_auroc"]
     found = {

@@ -21,8 +21,9 @@ class Method(NamedTuple):
     contrast: bool
 
     def __str__(self) -> str:
-        size = f", K = {self.blocks}" if self.blocks else ""
-        return f"{self.similarity}, {self.aggregate}{', contrast' if self.contrast else ''}{size}"
+        how = self.aggregate + (", contrast" if self.contrast else "")
+        parts = (self.similarity, how, f"K = {self.blocks}" if self.blocks else "")
+        return ", ".join(part for part in parts if part)
 
 
 DEFAULT = Method("cosine", 4, "mean", False)
@@ -44,10 +45,10 @@ class Study:
             for name in ranking_data.LISTS
         }
         flat = {
-            "length": np.array([len(r["completion"]) for r in records], float),
+            "answer length": np.array([len(r["completion"]) for r in records], float),
             "random": np.random.default_rng(0).random(len(records)),
         }
-        self.fixed = {Method(name, None, "-", False): values for name, values in flat.items()}
+        self.fixed = {Method(name, None, "", False): values for name, values in flat.items()}
 
     def scores(self, method: Method, split: int) -> np.ndarray:
         """Every row's score by the targets of a split."""
