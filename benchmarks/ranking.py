@@ -24,7 +24,7 @@ import numpy as np
 import ranking_data
 import ranking_measures as measures
 import ranking_vectors as vectors
-from ranking_study import AGGREGATES, CHOOSE, CONFIRM, DEFAULT, Method, Study
+from ranking_study import AGGREGATES, CHOOSE, CONFIRM, DEFAULT, FURTHER, Method, Study
 from tables import ranking_table
 
 from tamis.gradients.store import GradientIndex
@@ -76,7 +76,7 @@ def _counts(index: GradientIndex, records: list[dict[str, Any]]) -> dict[str, An
 def differences(study: Study, chosen: Method, others: list[Method]) -> dict[str, dict[str, list[float]]]:
     """The chosen method's AUROC within pairs minus each other's, with intervals over the same pairs."""
     found: dict[str, dict[str, list[float]]] = {}
-    for name, splits in (("choose", CHOOSE), ("confirm", CONFIRM)):
+    for name, splits in (("choose", CHOOSE), ("confirm", CONFIRM), ("five", CHOOSE + CONFIRM)):
         weights, _ = measures.pair_weights([study.splits[s].pairs for s in splits])
         wins = study.wins(chosen, splits)
         found[name] = {str(m): measures.pair_interval(wins - study.wins(m, splits), weights) for m in others}
@@ -132,9 +132,16 @@ def result(
     found = {
         "settings": {**SIZES, "blocks": BLOCKS, "max_length": MAX_LENGTH, "aggregates": AGGREGATES, "topk": 10},
         "counts": counts,
-        "splits": [{field: len(getattr(one, field)) for field in one._fields} for one in study.splits],
+        "splits": [
+            {field: len(getattr(one, field)) for field in one._fields}
+            for one in study.splits[: len(CHOOSE + CONFIRM)]
+        ],
         "list_pairs": {name: len(pairs) for name, pairs in study.lists.items()},
-        "clusters_confirm": measures.pair_weights([study.splits[s].pairs for s in CONFIRM], draws=1)[1],
+        "clusters": {
+            name: measures.pair_weights([study.splits[s].pairs for s in splits], draws=1)[1]
+            for name, splits in (("choose", CHOOSE), ("confirm", CONFIRM), ("five", CHOOSE + CONFIRM))
+        },
+        "further_splits": len(FURTHER),
         "chosen": str(chosen),
         "goal": {
             "pairs_auroc": reached,
@@ -147,6 +154,7 @@ def result(
                 "choose": study.measured(m, CHOOSE),
                 "confirm": study.measured(m, CONFIRM),
                 "confirm_intervals": study.intervals(m),
+                "further_pairs_auroc": round(float(study.wins(m, FURTHER).mean()), 3),
             }
             for m in shown
         },

@@ -9,6 +9,7 @@ import ranking_data
 import ranking_measures as measures
 
 CHOOSE, CONFIRM = (0, 1, 2), (3, 4)
+FURTHER = tuple(range(5, 25))  # the same rows divided again: how much hangs on the division
 AGGREGATES = ("mean", "max", "topk")
 
 
@@ -36,7 +37,7 @@ class Study:
         self, records: list[dict[str, Any]], similarities: dict[tuple[str, int | None], np.ndarray]
     ) -> None:
         self.records, self.similarities = records, similarities
-        self.splits = [measures.split(records, seed) for seed in (*CHOOSE, *CONFIRM)]
+        self.splits = [measures.split(records, seed) for seed in (*CHOOSE, *CONFIRM, *FURTHER)]
         self.groups = np.array([r["group"] for r in records])
         kinds = np.array([r["source"] for r in records])
         self.neutral = np.flatnonzero(np.isin(kinds, ("refusal", "gsm8k", "dolly")))

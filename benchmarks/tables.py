@@ -35,10 +35,10 @@ def ranking_table(result: dict[str, Any]) -> str:
     """The lines of the tables of `ranking.py`: the methods, and the chosen one's differences to the others."""
     first = next(iter(result["shown"].values()))["confirm"]
     lines = [
-        "| score | pairs, splits that choose | pairs, splits that confirm | same category | same, AUPRC "
+        "| score | pairs, splits that choose | pairs, splits that confirm | pairs, 20 more splits | same category | same, AUPRC "
         f"(base {first['same_base']:.2f}) | all | all, AUPRC (base {first['all_base']:.2f}) | lists, "
         "Dolly / GSM8K / Alpaca |",
-        "|---|---|---|---|---|---|---|---|",
+        "|---|---|---|---|---|---|---|---|---|",
     ]
     for name, row in result["shown"].items():
         one, spread = row["confirm"], row["confirm_intervals"]
@@ -46,6 +46,7 @@ def ranking_table(result: dict[str, Any]) -> str:
             f"**{name}**" if name == result["chosen"] else name,
             f"{row['choose']['pairs_auroc']:.2f}",
             _interval(spread["pairs_auroc"]),
+            f"{row['further_pairs_auroc']:.2f}",
             _interval(spread["same_auroc"]),
             f"{one['same_auprc']:.2f}",
             _interval(spread["all_auroc"]),
@@ -59,8 +60,8 @@ def ranking_table(result: dict[str, Any]) -> str:
         "|---|---|---|---|",
     ]
     for name, gap in result["differences"]["confirm"].items():
-        before = result["differences"]["choose"][name]
-        lines.append(f"| {name} | {_interval(before)} | {_interval(gap)} | lower bound > 0 |")
+        before, five = (result["differences"][part][name] for part in ("choose", "five"))
+        lines.append(f"| {name} | {_interval(before)} | {_interval(gap)} | {_interval(five)} | lower bound > 0 |")
     return "\n".join(lines)
 
 
