@@ -35,8 +35,8 @@ def ranking_table(result: dict[str, Any]) -> str:
     """The lines of the tables of `ranking.py`: the methods, and the chosen one's differences to the others."""
     first = next(iter(result["shown"].values()))["confirm"]
     lines = [
-        "| score | pairs, splits that choose | pairs, splits that confirm | pairs, 20 more splits | same category | same, AUPRC "
-        f"(base {first['same_base']:.2f}) | all | all, AUPRC (base {first['all_base']:.2f}) | lists, "
+        "| score | pairs, splits that choose | pairs, splits that confirm | pairs, 20 more splits | same category "
+        f"| same, AUPRC (base {first['same_base']:.2f}) | all | all, AUPRC (base {first['all_base']:.2f}) | lists, "
         "Dolly / GSM8K / Alpaca |",
         "|---|---|---|---|---|---|---|---|---|",
     ]
@@ -56,12 +56,16 @@ def ranking_table(result: dict[str, Any]) -> str:
         lines.append(f"| {' | '.join(cells)} |")
     lines += [
         "",
-        "| the chosen score minus | splits that choose | splits that confirm | goal |",
-        "|---|---|---|---|",
+        "| the chosen score minus | splits that choose | splits that confirm | all five | 20 more |",
+        "|---|---|---|---|---|",
     ]
-    for name, gap in result["differences"]["confirm"].items():
-        before, five = (result["differences"][part][name] for part in ("choose", "five"))
-        lines.append(f"| {name} | {_interval(before)} | {_interval(gap)} | {_interval(five)} | lower bound > 0 |")
+    parts = [result["differences"][part] for part in ("choose", "confirm", "five", "further")]
+    lines += [f"| {name} | {' | '.join(_interval(part[name]) for part in parts)} |" for name in parts[0]]
+    lines += ["", "| setting, mean over all others | splits that choose | splits that confirm | 20 more |"]
+    lines.append("|---|---|---|---|")
+    for setting, levels in result["factors"].items():
+        for level, (choose, confirm, _, further) in levels.items():
+            lines.append(f"| {setting} = {level} | {choose:.2f} | {confirm:.2f} | {further:.2f} |")
     return "\n".join(lines)
 
 
