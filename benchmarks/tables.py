@@ -36,8 +36,8 @@ def ranking_table(result: dict[str, Any]) -> str:
     first = next(iter(result["shown"].values()))["confirm"]
     lines = [
         "| score | pairs, splits that choose | pairs, splits that confirm | pairs, 20 more splits | same category "
-        f"| same, AUPRC (base {first['same_base']:.2f}) | all | all, AUPRC (base {first['all_base']:.2f}) | lists, "
-        "Dolly / GSM8K / Alpaca |",
+        f"| same, AUPRC (base {first['same_base']:.2f}) | all | all, AUPRC (base {first['all_base']:.2f}) "
+        "| lists, Dolly / GSM8K / Alpaca |",
         "|---|---|---|---|---|---|---|---|---|",
     ]
     for name, row in result["shown"].items():
