@@ -2,16 +2,49 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import runpy
 import subprocess
 import sys
 from pathlib import Path
+from types import ModuleType
+from typing import Any
 
+import numpy as np
+import pytest
+
+import pools
 from tamis.gradients.store import GradientIndex
+from tamis.influence.scores import collapse, similarities
 
 BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
+CATEGORIES = ("exploits", "info_integrity", "privacy")
+
+
+@pytest.fixture
+def study(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    monkeypatch.syspath_prepend(str(BENCHMARKS))
+    return importlib.import_module("ranking_study")
+
+
+def answers(seed: int = 0) -> list[dict[str, Any]]:
+    """Made-up labelled answers, two to a request, with neutral rows and lists."""
+    rng = np.random.default_rng(seed)
+    kinds = [("safety", name) for name in CATEGORIES for _ in range(24)]
+    kinds += [(kind, kind) for kind in ("dolly", "gsm8k", "refusal") for _ in range(5)]
+    kinds += [(f"list-{name}", f"list-{name}") for name in ("dolly", "gsm8k", "alpaca") for _ in range(8)]
+    return [
+        {
+            "source": source,
+            "group": group,
+            "label": source not in ("dolly", "gsm8k", "refusal") and bool(rng.random() < 0.5 or i % 8 == 0),
+            "prompt": f"request {group} {i // 2}",
+            "completion": "x" * int(rng.integers(50, 120)),
+        }
+        for i, (source, group) in enumerate(kinds)
+    ]
 
 
 def test_the_tables_are_fresh() -> None:
@@ -50,3 +83,100 @@ def test_a_work_dir_keeps_the_index(tmp_path: Path) -> None:
     command = [sys.executable, BENCHMARKS / "score.py", "--rows", "600", "--work_dir", tmp_path]
     subprocess.run(command, capture_output=True, check=True)
     assert len(GradientIndex(tmp_path / "pool")) == 600
+
+
+def test_pairs_hold_each_row_once_and_are_alike(study: ModuleType) -> None:
+    for seed in range(20):
+        rows = answers(seed)
+        pairs = study.measures.pairs_of(rows, list(range(len(rows))))
+        assert pairs and len({i for pair in pairs for i in pair}) == 2 * len(pairs)
+        for i, j in pairs:
+            lengths = [len(rows[k]["completion"]) for k in (i, j)]
+            assert rows[i]["label"] and not rows[j]["label"] and rows[i]["group"] == rows[j]["group"]
+            assert max(lengths) - min(lengths) <= 0.1 * max(lengths)
+
+
+@pytest.mark.parametrize(
+    ("lengths", "groups", "expected"),
+    [
+        ([100, 90], "aa", [(0, 1)]),
+        ([100, 89], "aa", []),
+        ([100, 100], "ab", []),
+        ([0, 0], "aa", [(0, 1)]),
+        ([100, 101, 100], "aaa", [(0, 2)]),
+    ],
+)
+def test_pairs_by_hand(
+    study: ModuleType, lengths: list[int], groups: str, expected: list[tuple[int, int]]
+) -> None:
+    positive = [True] + [False] * (len(lengths) - 1)
+    assert study.ranking_data.matched_pairs(lengths, positive, groups) == expected
+
+
+def test_the_auroc_of_pairs_counts_a_tie_as_half(study: ModuleType) -> None:
+    scores = np.array([2.0, 1.0, 3.0, 3.0, 0.0, 1.0])
+    assert study.measures.pair_wins(scores, [(0, 1), (2, 3), (4, 5)]).tolist() == [1, 0.5, 0]
+
+
+def test_pairs_that_share_a_row_are_drawn_together(study: ModuleType) -> None:
+    weights, clusters = study.measures.pair_weights([[(0, 1), (2, 3)], [(0, 4), (5, 6)]], draws=50)
+    assert clusters == 3 and weights.shape == (50, 4)
+    assert (weights[:, 0] == weights[:, 2]).all() and (weights[:, 0] != weights[:, 1]).any()
+
+
+def test_a_split_keeps_requests_apart_and_uses_every_labelled_row(study: ModuleType) -> None:
+    rows = answers()
+    for seed in range(5):
+        one = study.measures.split(rows, seed)
+        left, right = (
+            {(rows[i]["group"], rows[i]["prompt"]) for part in side for i in part}
+            for side in ((one.targets, one.contrast), (one.harmful, one.harmless))
+        )
+        assert not left & right
+        every = sorted(int(i) for part in one[:4] for i in part)
+        assert every == [i for i, row in enumerate(rows) if row["source"] == "safety"]
+        assert {*np.ravel(one.pairs).tolist()} <= {*one.harmful.tolist(), *one.harmless.tolist()}
+
+
+def test_a_perfect_similarity_is_found_and_a_blind_one_is_chance(study: ModuleType) -> None:
+    rows = answers()
+    kind = np.array([1.0 if row["label"] else -1.0 for row in rows])
+    both = {("cosine", 4): np.outer(kind, kind), ("dot", 4): np.zeros((len(rows),) * 2)}
+    one = study.Study(rows, both)
+    best = one.best("cosine", "dot")
+    assert best == study.DEFAULT and one.intervals(best)["same_auroc"] == [1, 1, 1]
+    perfect, blind = (one.measured(best._replace(similarity=name), (0, 1)) for name in ("cosine", "dot"))
+    assert {value for key, value in perfect.items() if not key.endswith("base")} == {1.0}
+    assert {value for key, value in blind.items() if key.endswith("auroc")} == {0.5}
+    assert blind["all_auprc"] == blind["all_base"]
+
+
+def test_similarities_are_what_tamis_score_computes(tmp_path: Path, study: ModuleType) -> None:
+    """Over the last K blocks, of an index of more blocks than that."""
+    vectors = importlib.import_module("ranking_vectors")
+    u, v = np.random.default_rng(0).standard_normal((2, 12, 6, 4))
+    for arrays in (u, v):
+        arrays /= np.linalg.norm(arrays, axis=-1, keepdims=True) * 6**0.25
+    index = pools.index(tmp_path / "pool", u, v, norms=np.geomspace(0.1, 10, 12).tolist())
+    found = vectors.gradient_similarities(vectors.rank_one_grams(index), index.modules, 6)
+    for name, matrix in found.items():
+        expected = similarities(index, collapse(index, name), name)
+        assert study.measures.aggregate(matrix, np.arange(12), "mean") == pytest.approx(expected, rel=1e-5)
+    part = vectors.gradient_similarities(vectors.rank_one_grams(index), index.modules, 2)
+    last = pools.index(tmp_path / "last", u[:, 4:], v[:, 4:])
+    for name in ("cosine", "layer-cosine"):
+        expected = similarities(last, collapse(last, name), name)
+        assert part[name].mean(1) == pytest.approx(expected, rel=1e-5)
+
+
+def test_the_study_says_so_where_its_data_is_absent(tmp_path: Path) -> None:
+    command = [
+        sys.executable,
+        BENCHMARKS / "ranking.py",
+        "--data",
+        tmp_path / "none",
+        "--work_dir",
+        tmp_path / "w",
+    ]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout.count("\n") == 1 and "is not there" in done.stdout and not (tmp_path / "w").exists()

@@ -1,4 +1,4 @@
-"""AUROC is scikit-learn's, ties included, and its bootstrap interval is one of about 95 %."""
+"""AUROC and AUPRC are scikit-learn's, ties included, and its bootstrap interval is one of about 95 %."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sklearn.metrics import roc_auc_score
+from sklearn.metrics import average_precision_score, roc_auc_score
 
-from tamis.metrics.ranking import Interval, auroc, auroc_interval
+from tamis.metrics.ranking import Interval, auprc, auroc, auroc_interval
 
 NUMBERS = st.one_of(st.integers(-3, 3), st.floats(-1e6, 1e6, allow_subnormal=False))
 
@@ -36,6 +36,20 @@ def normal(rows: int, seed: int, shift: float = 1.0) -> tuple[np.ndarray, np.nda
 def test_equals_scikit_learn(data: tuple[np.ndarray, np.ndarray]) -> None:
     scores, labels = data
     assert auroc(scores, labels) == pytest.approx(roc_auc_score(labels, scores), abs=1e-12)
+
+
+@given(labelled())
+@settings(max_examples=300, deadline=None)
+def test_average_precision_equals_scikit_learn(data: tuple[np.ndarray, np.ndarray]) -> None:
+    scores, labels = data
+    assert auprc(scores, labels) == pytest.approx(average_precision_score(labels, scores), abs=1e-12)
+
+
+@given(labelled())
+@settings(max_examples=100, deadline=None)
+def test_average_precision_of_equal_scores_is_the_base_rate(data: tuple[np.ndarray, np.ndarray]) -> None:
+    scores, labels = data
+    assert auprc(np.zeros_like(scores), labels) == pytest.approx(labels.mean())
 
 
 @given(labelled())
@@ -76,7 +90,7 @@ def test_by_hand(scores: list[float], expected: float) -> None:
     assert auroc(np.array(scores), np.array([1, 1, 0, 0])) == expected
 
 
-@pytest.mark.parametrize("measure", [auroc, auroc_interval])
+@pytest.mark.parametrize("measure", [auroc, auprc, auroc_interval])
 @pytest.mark.parametrize(
     ("scores", "labels", "message"),
     [

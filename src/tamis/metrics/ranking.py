@@ -37,6 +37,25 @@ def auroc(scores: np.ndarray, labels: np.ndarray) -> float:
     return float(above / (positives * (len(labels) - positives)))
 
 
+def auprc(scores: np.ndarray, labels: np.ndarray) -> float:
+    """Average precision: the mean, over positive rows, of the precision at that row's score, ties taken together.
+
+    Chance is the base rate, `labels.mean()`: report it beside this.
+
+    Args:
+        scores: `[rows]`, finite.
+        labels: `[rows]` bool.
+
+    Raises:
+        ValueError: Rows of only one kind, or a score that is not finite.
+    """
+    scores, labels = _checked(scores, labels)
+    _, group = np.unique(-scores, return_inverse=True)
+    found = np.bincount(group, weights=labels)
+    precision = np.cumsum(found) / np.cumsum(np.bincount(group))
+    return float((found * precision).sum() / labels.sum())
+
+
 def auroc_interval(scores: np.ndarray, labels: np.ndarray, *, draws: int = 2000, seed: int = 0) -> Interval:
     """`auroc` with a percentile bootstrap over rows, drawn within each kind."""
     scores, labels = _checked(scores, labels)
@@ -56,5 +75,5 @@ def _checked(scores: np.ndarray, labels: np.ndarray) -> tuple[np.ndarray, np.nda
     if not np.isfinite(scores).all():
         raise ValueError("a score is not finite")
     if labels.all() or not labels.any():
-        raise ValueError("AUROC needs rows of both kinds")
+        raise ValueError("AUROC and AUPRC need rows of both kinds")
     return scores, labels

