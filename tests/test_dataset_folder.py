@@ -19,8 +19,8 @@ import pools
 from tamis.dataset_folder import OUR_COLUMNS, Exported, export, filter_cost
 from tamis.errors import UsageError
 from tamis.influence.scores import read_scores, score
-from tamis.recipe import STANDARD_RATIOS, ExportRecipe, ScoreRecipe
-from tamis.selection import read_selection
+from tamis.recipe import STANDARD_RATIOS, ExportRecipe, ScoreRecipe, SelectRecipe
+from tamis.selection import read_selection, select
 
 
 def values(n: int) -> list[float]:
@@ -392,7 +392,8 @@ def test_a_rerun_gives_the_same_bytes_and_another_selection_is_refused(tmp_path:
     export(recipe)
     before = content()
     (tmp_path / "out" / "README.md").unlink()  # as a run that was stopped leaves it
-    (tmp_path / "out" / "data" / ".rest.parquet.partial").write_bytes(b"half")
+    rest = next((tmp_path / "out" / "data").glob("rest-*.parquet"))
+    rest.with_name(f".{rest.name}.partial").write_bytes(b"half")
     export(recipe)
     assert content() == before
     for other in (
@@ -427,3 +428,22 @@ def test_the_card_says_what_the_score_is_and_the_sets_columns_stay_out(
     done = exported(scores)
     assert words in card(done)[1]
     assert not [name for name in load(done, "all").column_names if name.startswith("score_")]
+
+
+def test_two_folders_of_one_name_load_their_own_rows(tmp_path: Path) -> None:
+    """`datasets` tells their caches apart by the cards alone: with no digest in them, the second is the first."""
+    scores = pools.scored(tmp_path, values(40))
+    highest = naive(scores)[-2:]
+    for name in highest:
+        (tmp_path / "keep.txt").write_text(name)
+        folder = tmp_path / name
+        select(SelectRecipe(scores, str(folder / "cut"), ratio=0.05, keep=str(tmp_path / "keep.txt")))
+        export(ExportRecipe(str(folder / "cut"), str(folder / "dataset")))
+    removed = [
+        datasets.load_dataset(str(tmp_path / name / "dataset"), "removed-05", split="train")["row_id"][:]
+        for name in highest
+    ]
+    assert highest[0] in removed[1] and highest[0] not in removed[0]
+    assert highest[1] in removed[0] and highest[1] not in removed[1]
+    paths = [{path.name for path in (tmp_path / name / "dataset" / "data").iterdir()} for name in highest]
+    assert not paths[0] & paths[1]

@@ -713,3 +713,20 @@ def test_a_turn_without_text_says_nothing(monkeypatch: pytest.MonkeyPatch) -> No
 
 def test_a_language_without_any_text_is_still_a_code() -> None:
     assert len(detect_language([{"role": "system", "content": SAID["de"]}])) == 2
+
+
+def test_folders_of_one_name_and_card_are_told_apart(tmp_path: Path) -> None:
+    """`datasets` names the cache of a folder by its last name and its card, whatever its files hold."""
+    card = "---\nconfigs:\n- config_name: one\n  data_files:\n  - split: train\n    path: x.parquet\n---\n"
+
+    def folder(parent: str, text: str) -> str:
+        made = tmp_path / parent / "data"
+        made.mkdir(parents=True, exist_ok=True)
+        datasets.Dataset.from_list([{"prompt": text, "completion": "b"}] * 3).to_parquet(made / "x.parquet")
+        (made / "README.md").write_text(card)
+        return str(made)
+
+    first, second = folder("a", "first"), folder("b", "again")
+    assert [read_rows(name, config="one").dataset[0]["prompt"] for name in (first, second)] == ["first", "again"]
+    folder("a", "other")
+    assert read_rows(first, config="one").dataset[0]["prompt"] == "other"

@@ -134,7 +134,7 @@ def export(recipe: ExportRecipe) -> Exported:
     for part in (selection.kept, selection.removed):
         order[part["index"].to_numpy()] = part["order"].to_numpy()
     counts = {}
-    for band in (*bands, _Band(_UNSCORED, _NO_ORDER, OUTSIDE)):
+    for band in bands:
         mine = np.flatnonzero((order >= band.low) & (order < band.high))
         mine = mine[np.argsort(order[mine], kind="stable")]
         counts[band.name] = _write(dataset.select(mine), folder, band.name, recipe.row_group_rows)
@@ -198,13 +198,16 @@ def _with_our_columns(rows: Rows, selection: Selection) -> tuple[Dataset, dict[s
 
 
 def _bands(selection: Selection, ratios: Sequence[Fraction]) -> list[_Band]:
-    """One file between each two cuts, from the highest scores down; below the last, what every config keeps."""
+    """One file between each two cuts, from the highest scores down; what all configs keep; the unscored rows."""
     n = selection.facts["rows_sieved"]
     names = [f"top-{_percent(a)}-{_percent(b)}" for a, b in pairwise([Fraction(0), *ratios])]
     if ratios[0] == 0:  # what even that ratio removes
         names[0] = "named"
-    edges = [n, *(n - _cut(selection, ratio) for ratio in ratios), OUTSIDE]
-    return [_Band(name, low, high) for name, (high, low) in zip([*names, "rest"], pairwise(edges), strict=True)]
+    edges = [n, *(n - _cut(selection, ratio) for ratio in ratios), OUTSIDE, _NO_ORDER]
+    # `datasets` tells the caches of two folders of one name apart by their cards, not by their files' content.
+    stamp = selection.facts["digest"]
+    files = [f"{name}-{stamp}" for name in (*names, "rest", _UNSCORED)]
+    return [_Band(name, low, high) for name, (high, low) in zip(files, pairwise(edges), strict=True)]
 
 
 def _cut(selection: Selection, ratio: Fraction) -> int:
@@ -224,12 +227,12 @@ def _write(dataset: Dataset, folder: Path, name: str, row_group_rows: int) -> in
 
 def _configs(ratios: Sequence[Fraction], bands: Sequence[_Band], counts: dict[str, int]) -> dict[str, list[str]]:
     """The files of each config; a config without rows is left out."""
-    files = [band.name for band in bands]
-    configs = {"all": [*files, _UNSCORED]}
+    *files, unscored = (band.name for band in bands)
+    configs = {"all": [*files, unscored]}
     for i, ratio in enumerate(ratios, 1):
         configs[f"drop-{_percent(ratio)}"] = files[i:]
         configs[f"removed-{_percent(ratio)}"] = files[:i]
-    configs[_UNSCORED] = [_UNSCORED]
+    configs[_UNSCORED] = [unscored]
     with_rows = {name: [file for file in of if counts[file]] for name, of in configs.items()}
     return {name: of for name, of in with_rows.items() if of}
 

@@ -205,8 +205,9 @@ def _load(name: str, config: str | None, split: str, revision: str | None) -> Da
         is_path = path.suffix in _FILE_FORMATS or name.startswith((".", "/", "~")) or name.count("/") > 1
         if is_path and not folder:
             raise UsageError(f"{name}: there is no such file or folder")
-        source = str(path.absolute()) if folder else name
-        return datasets.load_dataset(source, config, split=split, revision=revision)
+        if folder:
+            return datasets.load_dataset(str(path.absolute()), config, split=split, cache_dir=_cache_of(path))
+        return datasets.load_dataset(name, config, split=split, revision=revision)
     except UsageError:
         raise
     except Exception as error:  # a loader may raise anything; the last cause is the one that says what is wrong
@@ -219,6 +220,16 @@ def _load(name: str, config: str | None, split: str, revision: str | None) -> Da
         elif folder and not any(child.suffix in (*_FILE_FORMATS, ".arrow") for child in path.rglob("*")):
             reason = f"there is no {', '.join(_FILE_FORMATS)} file in it"
         raise UsageError(f"{name}: {reason}") from error
+
+
+def _cache_of(folder: Path) -> str:
+    """A cache for a folder as it is now: `datasets` shares one between folders of one name and card."""
+    import datasets
+
+    files = [path for path in sorted(folder.absolute().rglob("*")) if path.is_file()]
+    state = [(str(path), path.stat().st_size, path.stat().st_mtime_ns) for path in files]
+    key = hashlib.sha256(json.dumps(state).encode()).hexdigest()[:16]
+    return str(Path(datasets.config.HF_DATASETS_CACHE) / "tamis" / key)
 
 
 def _of_split(saved: Any, name: str, split: str) -> Dataset:
