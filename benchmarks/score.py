@@ -29,7 +29,8 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
 
-from tamis.gradients.store import EmbeddedRow, GradientIndex, IndexWriter
+from tamis.gradients.shard import EmbeddedRow, Part
+from tamis.gradients.store import GradientIndex, IndexWriter
 from tamis.influence.scores import ranked
 from tamis.influence.similarity import collapse, similarities
 from tamis.provenance import write_parquet
@@ -46,19 +47,19 @@ def make(folder: Path, rows: int, seed: int) -> None:
         "gradient": {"modules": [f"m{i}" for i in range(MODULES)], "proj_dim": DIM},
         "data": {"fingerprint": f"random, seed {seed}", "rows": rows},
     }
-    writer = IndexWriter(folder, identity, {"recipe": {}, "form": "messages"})
     size = (DIM * MODULES**0.5) ** -0.5
-    shards = -(-rows // SHARD_ROWS)
-    for shard in range(shards):
-        part = range(shard * SHARD_ROWS, min((shard + 1) * SHARD_ROWS, rows))
-        factors = rng.standard_normal((2, len(part), MODULES, DIM), np.float32)
-        u, v = (factors * size).astype(np.float16)
-        known = [
-            EmbeddedRow(f"r{i}", i, f"s{i % 18}", "en", 700, 400, [], 1.0 + i % 7, 0.7, 500.0, f"{i:x}")
-            for i in part
-        ]
-        writer.write(shard, u, v, known, [])
-    writer.finish(shards, rows)
+    starts = enumerate(range(0, rows, SHARD_ROWS))
+    parts = [Part(n, range(start, min(start + SHARD_ROWS, rows)), str(start)) for n, start in starts]
+    with IndexWriter(folder, identity, {"recipe": {}, "form": "messages"}) as writer:
+        for part in parts:
+            factors = rng.standard_normal((2, len(part.rows), MODULES, DIM), np.float32)
+            u, v = (factors * size).astype(np.float16)
+            known = [
+                EmbeddedRow(f"r{i}", i, f"s{i % 18}", "en", 700, 400, [], 1.0 + i % 7, 0.7, 500.0, f"{i:x}")
+                for i in part.rows
+            ]
+            writer.write(part, u, v, known, [])
+        writer.finish(parts)
 
 
 def prepare(work: Path, rows: int) -> None:
