@@ -25,20 +25,20 @@ from datetime import timedelta
 
 from accelerate import PartialState
 
-from tamis import cli
+from tamis import cli, verbs
 from tamis.gradients.embed import embed
 from tamis.recipe import EmbedRecipe
 
 _PATIENCE = timedelta(days=7)  # for the slowest process, at the end; one that dies ends the launch at once
 
 
-def shared(recipe: EmbedRecipe) -> cli.Report | None:
+def shared(recipe: EmbedRecipe) -> verbs.Report | None:
     """This process's share of the work; what to print, in the first process."""
     if recipe.dry_run:
-        return cli.VERBS["embed"].run(recipe)
+        return verbs.VERBS["embed"].run(recipe)
     state = PartialState(cpu=recipe.device == "cpu", timeout=_PATIENCE)
     index = embed(recipe, state=state)
-    report = cli.report_embedded(index, recipe) if state.is_main_process else None
+    report = verbs.report_embedded(index, recipe) if state.is_main_process else None
     state.destroy_process_group()
     return report
 
