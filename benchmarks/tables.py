@@ -44,6 +44,16 @@ def embed_table(result: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
+def peers_table(result: dict[str, Any]) -> str:
+    """The lines of the table of `peers.py`."""
+    lines = ["| system | CPU time against the plain forward pass | rows per CPU second | bytes a row |"]
+    lines.append("|---|---|---|---|")
+    for name, figures in result["systems"].items():
+        cells = [figures[key] for key in ("ratio_to_forward", "rows_per_cpu_second", "bytes_per_row")]
+        lines.append(f"| {name} | {' | '.join(map(str, cells))} |")
+    return "\n".join(lines)
+
+
 def score_table(result: dict[str, Any]) -> str:
     """The lines of the table of `score.py`."""
     lines = [f"| {result['rows']:,} rows x {result['modules']} modules | measured | goal |", "|---|---|---|"]
@@ -95,13 +105,13 @@ def _interval(value: list[float]) -> str:
 
 def rendered(text: str) -> str:
     """The README's text with every table made from its result file, where there is one."""
-    for name, table in (("embed", embed_table), ("score", score_table), ("ranking", ranking_table)):
+    tables = {"embed": embed_table, "peers": peers_table, "score": score_table, "ranking": ranking_table}
+    for name, table in tables.items():
         file = HERE / "results" / f"{name}.json"
         if file.is_file():
             lines = table(json.loads(file.read_text()))
-            text = re.sub(
-                rf"(?<=<!-- {name} -->\n).*?(?=\n<!-- end -->)", lambda _, new=lines: new, text, flags=re.S
-            )
+            block = f"<!-- {name} -->\n{lines}\n<!-- end -->"
+            text = re.sub(f"<!-- {name} -->\n.*?<!-- end -->", lambda _, new=block: new, text, count=1, flags=re.S)
     return text
 
 
