@@ -380,6 +380,11 @@ def test_ids(tmp_path: Path, suffix: str, column: str, given_ids: list[Any], exp
     assert [(row.row_id, row.index) for row in rows.rows()] == [(name, i) for i, name in enumerate(expected)]
 
 
+def test_ids_of_several_types_are_told_apart_as_text(tmp_path: Path) -> None:
+    rows = read_rows(write(tmp_path / "rows.jsonl", [{"id": i, **PAIR} for i in (7, "x", "7", 7.5)]))
+    assert rows.row_ids == ["7", "x", "7#2", "7.5"] == [row.row_id for row in rows.rows()]
+
+
 def test_without_an_id_column_the_position_is_the_id(tmp_path: Path) -> None:
     assert read_rows(write(tmp_path / "rows.jsonl", [PAIR] * 3)).row_ids == ["0", "1", "2"]
 

@@ -10,12 +10,13 @@ import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tamis.chat import Message, RowError
 from tamis.errors import UsageError, missing_extra
+from tamis.row_ids import renamed
 
 if TYPE_CHECKING:
     from datasets import Dataset
@@ -70,22 +71,26 @@ class Rows:
         """The number of rows."""
         return len(self.dataset)
 
-    @cached_property
+    @property
     def row_ids(self) -> list[str]:
         """Every row's id, each exactly once."""
-        column = next((name for name in ("id", "row_id") if name in self.dataset.column_names), None)
-        given = self.dataset[column][:] if column else [None] * len(self)
-        ids: list[str] = []
-        taken: set[str] = set()
-        repeats: dict[str, int] = {}
-        for index, value in enumerate(given):
-            name = text = str(index) if value in (None, "") else str(value)
-            while name in taken:
-                repeats[text] = repeats.get(text, 1) + 1
-                name = f"{text}#{repeats[text]}"
-            taken.add(name)
-            ids.append(name)
-        return ids
+        return [self._renamed.get(index, name) for index, name in enumerate(self._given_ids())]
+
+    @cached_property
+    def _renamed(self) -> dict[int, str]:
+        return renamed(self._given_ids) if self._id_column else {}
+
+    @cached_property
+    def _id_column(self) -> str | None:
+        return next((name for name in ("id", "row_id") if name in self.dataset.column_names), None)
+
+    def _given_ids(self) -> Iterator[str]:
+        if self._id_column is None:
+            yield from map(str, range(len(self)))
+            return
+        batches = self.dataset.select_columns([self._id_column]).iter(1000)
+        values = chain.from_iterable(batch[self._id_column] for batch in batches)
+        yield from (_given_id(value, index) for index, value in enumerate(values))
 
     @cached_property
     def fingerprint(self) -> str:
@@ -111,15 +116,16 @@ class Rows:
         names = self.dataset.column_names
         language = next((name for name in ("language", "lang") if name in names), None)
         source = "source" if "source" in names else None
-        wanted = [*self.columns, *(name for name in (language, source) if name)]
+        wanted = [*self.columns, *(name for name in (language, source, self._id_column) if name)]
         end = len(self) if stop is None else min(stop, len(self))
         part = self.dataset.select_columns(wanted).select(range(start, end) or ())
         path = Path(self.name).absolute()
         own_name = path.stem if path.suffix in _FILE_FORMATS else path.name
         try:
             for index, record in enumerate(part, start):
+                given = record[self._id_column] if self._id_column else None
                 yield Row(
-                    row_id=self.row_ids[index],
+                    row_id=self._renamed.get(index) or _given_id(given, index),
                     index=index,
                     source=str(record[source]) if source and record[source] not in (None, "") else own_name,
                     language=str(record[language]) if language and record[language] else None,
@@ -127,6 +133,10 @@ class Rows:
                 )
         except UnicodeDecodeError as error:  # text is decoded when a row is read, not when the file is
             raise UsageError(f"{self.name}: cannot be read: {error}") from error
+
+
+def _given_id(value: Any, index: int) -> str:
+    return str(index) if value in (None, "") else str(value)
 
 
 def read_rows(

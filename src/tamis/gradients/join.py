@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from array import array
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -19,21 +19,36 @@ ROWS, EXCLUDED = "rows.parquet", "excluded.parquet"
 _GROUP_ROWS = 1 << 15
 
 
-def join_rows(folder: Path, shards: Sequence[Path]) -> dict[str, Any]:
-    """Writes both files; what the manifest says of them: `rows`, `excluded` and `shards`."""
-    later = duplicates(shards)
-    rows = _write(folder / ROWS, ROWS_SCHEMA, row_tables(shards, later))
-    excluded = _write(folder / EXCLUDED, EXCLUDED_SCHEMA, excluded_tables(shards))
-    files = {path.name: {"rows": len(read_header(path)["rows"]), "sha256": sha256(path)} for path in shards}
-    return {"rows": rows, "excluded": excluded, "shards": files}
+def join_rows(folder: Path, headers: Iterable[tuple[Path, Mapping[str, Any]]]) -> dict[str, Any]:
+    """Writes both files; what the manifest says of them: `rows`, `excluded` and `shards`.
+
+    Args:
+        folder: The index's folder.
+        headers: Each shard in order, and its header; taken once.
+    """
+    contents, files = array("Q"), {}
+
+    def excluded() -> Iterator[pa.Table]:
+        for path, header in headers:
+            contents.extend(map(_content, header["rows"]))
+            files[path.name] = {"rows": len(header["rows"]), "sha256": sha256(path)}
+            yield pa.Table.from_pylist(header["excluded"], EXCLUDED_SCHEMA)
+
+    left_out = _write(folder / EXCLUDED, EXCLUDED_SCHEMA, excluded())
+    rows = _write(folder / ROWS, ROWS_SCHEMA, row_tables([folder / name for name in files], _repeated(contents)))
+    return {"rows": rows, "excluded": left_out, "shards": files}
 
 
 def duplicates(shards: Iterable[Path]) -> np.ndarray:
     """For each embedded row whether its conversation stood earlier, `[rows]` bool; eight bytes a row of memory."""
-    contents = array("Q")
-    for path in shards:
-        for row in read_header(path)["rows"]:
-            contents.append(int.from_bytes(hashlib.blake2b(row["content"].encode(), digest_size=8).digest()))
+    return _repeated(array("Q", (_content(row) for path in shards for row in read_header(path)["rows"])))
+
+
+def _content(row: Mapping[str, Any]) -> int:
+    return int.from_bytes(hashlib.blake2b(row["content"].encode(), digest_size=8).digest())
+
+
+def _repeated(contents: array[int]) -> np.ndarray:
     later = np.ones(len(contents), bool)
     later[np.unique(np.frombuffer(contents, np.uint64), return_index=True)[1]] = False
     return later

@@ -144,15 +144,18 @@ class IndexWriter:
         Raises:
             WorkError: A shard is torn, or a row is missing or stands twice.
         """
+        self._manifest |= {"complete": True, **join_rows(self.folder, self._checked(parts))}
+        self._write_manifest()
+        self._lock.release(last=True)
+        return GradientIndex(self.folder)
+
+    def _checked(self, parts: Sequence[Part]) -> Iterator[tuple[Path, dict[str, Any]]]:
         for part in parts:
             path = part.path(self.folder)
             header = read_header(path)
             if header.get("digest") != self._digest(part) or places(header) != list(part.rows):
                 raise WorkError(f"{path}: does not hold each of its source rows exactly once; {AGAIN}")
-        self._manifest |= {"complete": True, **join_rows(self.folder, [part.path(self.folder) for part in parts])}
-        self._write_manifest()
-        self._lock.release(last=True)
-        return GradientIndex(self.folder)
+            yield path, header
 
     def _digest(self, part: Part) -> str:
         recipe = {key: value for key, value in self._manifest["identity"].items() if key != "data"}
