@@ -10,15 +10,17 @@ from typing import Any
 import datasets
 import numpy as np
 
+import tiny
 from tamis.gradients.shard import EmbeddedRow, ExcludedRow, Part
 from tamis.gradients.store import GradientIndex, IndexWriter
 from tamis.influence.scores import score
-from tamis.recipe import ScoreRecipe, SelectRecipe
+from tamis.recipe import EmbedRecipe, ScoreRecipe, SelectRecipe
 from tamis.rows import Rows, read_rows
 from tamis.selection import select
 
 SOURCES, LANGUAGES = ("maths", "chat", "code"), ("en", "de")
 REASON = "message 1 (user) is empty"
+DIM, MODULES = 8, 6
 
 
 def records(n: int, text: str = "") -> list[dict[str, Any]]:
@@ -35,6 +37,42 @@ def records(n: int, text: str = "") -> list[dict[str, Any]]:
         }
         for i in range(n)
     ]
+
+
+def chat(i: int) -> dict[str, Any]:
+    """A row whose answer has one of five lengths."""
+    question, answer = f"what is {i}?", " ".join(["the answer is", *(["yes"] * (1 + i % 5))])
+    turns = [{"role": "user", "content": question}, {"role": "assistant", "content": answer}]
+    return {"id": f"r{i}", "source": "ab"[i % 2], "language": "en", "messages": turns}
+
+
+def contents(folder: Path | str) -> dict[str, bytes]:
+    """Every file but `run.yaml`, which holds the time."""
+    files = [path for path in Path(folder).rglob("*") if path.is_file() and path.name != "run.yaml"]
+    return {str(path.relative_to(folder)): path.read_bytes() for path in files}
+
+
+def factors(n: int, seed: int, silent: bool = True, dim: int = DIM) -> tuple[np.ndarray, np.ndarray]:
+    """Random `u` and `v` with unit norm over a row; every third row has modules without a gradient."""
+    rng = np.random.default_rng(seed)
+    u, v = rng.standard_normal((2, n, MODULES, dim))
+    if silent:
+        u[::3, 1:3] = v[::3, 1:3] = 0
+    size = np.sqrt(np.linalg.norm(u, axis=-1) * np.linalg.norm(v, axis=-1))[..., None]
+    u *= np.divide(size, np.linalg.norm(u, axis=-1, keepdims=True), where=size > 0, out=np.zeros_like(size))
+    v *= np.divide(size, np.linalg.norm(v, axis=-1, keepdims=True), where=size > 0, out=np.zeros_like(size))
+    whole = np.sqrt((size**4).sum(axis=1, keepdims=True)) ** 0.5
+    return u / whole, v / whole
+
+
+def recipe(folder: Path, dataset: str, output: Path) -> EmbedRecipe:
+    """Embeds a data set with the tiny model in the folder, which is saved there where it is not."""
+    if not (folder / "model").exists():
+        tiny.saved(folder / "model")
+    model = str(folder / "model")
+    return EmbedRecipe(
+        dataset, str(output), model_name_or_path=model, last_k=1, proj_dim=DIM, shard_rows=3, device="cpu"
+    )
 
 
 def write(path: Path, rows: Sequence[Mapping[str, Any]]) -> str:
@@ -56,6 +94,7 @@ def index(
     recipe: Mapping[str, Any] | None = None,
     norms: Sequence[float] | None = None,
     ids: Sequence[str] | None = None,
+    sources: Sequence[str] | None = None,
     excluded: Collection[int] = (),
     shard_rows: int = 5,
     gradient: Mapping[str, Any] | None = None,
@@ -78,7 +117,9 @@ def index(
         for i in part.rows:
             row = made[i]
             row_id = row.row_id if row else ids[i] if ids else str(i)
-            source, language = (row.source, row.language or "en") if row else ("pool", "en")
+            source, language = (
+                (row.source, row.language or "en") if row else (sources[i] if sources else "pool", "en")
+            )
             if i in excluded:
                 outside.append(ExcludedRow(row_id, i, source, language, REASON))
                 continue

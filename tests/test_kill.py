@@ -10,6 +10,7 @@ import json
 import multiprocessing
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -23,7 +24,7 @@ import pytest
 from tamis import cli
 
 VERBS = {"embed": "index", "score": "scores", "select": "selection", "export": "dataset"}
-SHARD_ROWS = 4
+SHARD_ROWS, FIRST_ROWS = 4, 30
 _SERVER = multiprocessing.get_context("forkserver")
 _SERVER.set_forkserver_preload(
     [
@@ -57,7 +58,9 @@ def _arguments(verb: str, folder: Path) -> list[str]:
         "export": {"selection": folder / "selection"},
     }
     flags["embed"] |= {"proj_dim": 8, "max_length": 64, "shard_rows": SHARD_ROWS}
-    return [verb, *(part for name, value in flags[verb].items() for part in (f"--{name}", str(value)))]
+    flags["append"] = flags["embed"]
+    given = [part for name, value in flags[verb].items() for part in (f"--{name}", str(value))]
+    return ["embed", "--append", *given] if verb == "append" else [verb, *given]
 
 
 def command(arguments: list[str], out: str, log: str, last_write: int | None) -> None:
@@ -96,12 +99,6 @@ def run(
     return child.exitcode
 
 
-def contents(folder: Path) -> dict[str, bytes]:
-    """Every file but `run.yaml`, which holds the time."""
-    files = [path for path in folder.rglob("*") if path.is_file() and path.name != "run.yaml"]
-    return {str(path.relative_to(folder)): path.read_bytes() for path in files}
-
-
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
     import tiny  # not at the top: every child imports this file
@@ -128,16 +125,35 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
         assert run(arguments, folder / name, log) == 0, log.read_text()
         seconds[verb] = time.monotonic() - began
         writes[verb] = int(Path(f"{log}.writes").read_text())
+    few = [*_arguments("embed", folder), "--max_samples", str(FIRST_ROWS), "--output_dir", str(folder / "few")]
+    assert run(few, folder / "few", folder / "few.log") == 0
+    shutil.copytree(folder / "few", folder / "appended")
+    appending = [*_arguments("append", folder), "--output_dir", str(folder / "appended")]
+    assert run(appending, folder / "appended", folder / "append.log") == 0
+    writes["append"] = int((folder / "append.log.writes").read_text())
     return Made(folder, writes, seconds)
 
 
 def ends_well(made: Made, verb: str, out: Path, log: Path) -> None:
     """Runs the killed command to its end, and looks at what is there."""
+    import pools
+
     whole = len([*out.rglob("shard-*.safetensors")])
     assert run(made.arguments(verb, out), out, log) == 0, log.read_text()
     assert log.read_text().count("already there") == whole
-    assert contents(out) == contents(made.folder / VERBS[verb])
+    assert pools.contents(out) == pools.contents(made.folder / VERBS[verb])
     assert (out / "run.yaml").is_file()
+
+
+def killed_while_appending(made: Made, last: int, out: Path) -> None:
+    """The old index is there; its last shard is of two rows, and has to be made anew."""
+    import pools
+
+    shutil.copytree(made.folder / "few", out)
+    logs = [out.with_suffix(f".{n}.log") for n in (1, 2)]
+    assert run(made.arguments("append", out), out, logs[0], last_write=last) == -signal.SIGKILL
+    assert run(made.arguments("append", out), out, logs[1]) == 0, logs[1].read_text()
+    assert pools.contents(out) == pools.contents(made.folder / "index")
 
 
 def _points(seed: int, counts: dict[str, int]) -> list[tuple[str, float]]:
@@ -163,6 +179,17 @@ def test_killed_at_a_moment(verb: str, share: float, made: Made, tmp_path: Path)
     out = tmp_path / "out"
     run(made.arguments(verb, out), out, tmp_path / "first.log", moment=share * made.seconds[verb])
     ends_well(made, verb, out, tmp_path / "second.log")
+
+
+@pytest.mark.parametrize("share", [0.2, 0.7])
+def test_killed_while_appending(share: float, made: Made, tmp_path: Path) -> None:
+    killed_while_appending(made, int(share * made.writes["append"]), tmp_path / "out")
+
+
+@pytest.mark.slow
+def test_killed_before_every_write_of_appending(made: Made, tmp_path: Path) -> None:
+    for last in range(made.writes["append"]):
+        killed_while_appending(made, last, tmp_path / str(last))
 
 
 @pytest.mark.slow

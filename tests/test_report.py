@@ -22,6 +22,7 @@ from tamis.metrics.intervals import wilson
 from tamis.metrics.ranking import auroc
 from tamis.recipe import ReportRecipe
 from tamis.report import LARGEST, PAGE, Reported, write_report
+from tamis.rows import read_rows
 from tamis.selection import OUTSIDE, read_selection
 
 VOID = {"meta", "source", "img", "br"}
@@ -402,6 +403,9 @@ def test_what_cannot_be_reported_on_is_refused(tmp_path: Path) -> None:
     refused(ReportRecipe(folder, out, str(tmp_path / "target")), "target: not the index that was scored")
     pools.scored(tmp_path / "b", values(31))
     refused(ReportRecipe(folder, out, str(tmp_path / "b" / "index")), "not the index that was scored")
+    again = read_rows(str(tmp_path / "pool.jsonl"))
+    pools.index(tmp_path / "model", *np.ones((2, 30, 1, 2)), rows=again, gradient={"model_revision": "another"})
+    refused(ReportRecipe(folder, out, str(tmp_path / "model")), "not the index that was scored: its digest is")
     facts = Path(folder) / "selection.yaml"
     known = yaml.safe_load(facts.read_text())
     del known["scores"]["target_rows"]

@@ -85,7 +85,10 @@ class ScoreRecipe:
         topk: K, with `--aggregate topk`; 10 where it is left out.
         contrast: Safe rows or their index, like a target: what is similar to them has less of a score (the
             aggregate over the target minus that over these).
-        weight: The weight of each target set in the score, repeated like `--target`.
+        split_targets: Makes a target set of each `source` among the target rows: of each category of harm, where
+            that column holds them.
+        weight: The weight of each target set in the score, repeated like `--target`; of split sets in the order of
+            their names.
         target_config: The target data set's config, where it has several.
         target_split: The target data set's split.
         device: Where the target rows are embedded.
@@ -98,6 +101,7 @@ class ScoreRecipe:
     aggregate: str = "mean"
     topk: int | None = None
     contrast: str | None = None
+    split_targets: bool = False
     weight: list[float] = field(default_factory=list)
     target_config: str | None = None
     target_split: str = "train"

@@ -243,12 +243,16 @@ def _gradients(
 
 def _columns(selection: Selection, index: GradientIndex) -> _Columns:
     """The index's columns for the kept rows inside the subset, and for the removed rows."""
-    data, source = index.manifest["identity"]["data"], selection.facts["scores"]["source"]
+    data, scores = index.manifest["identity"]["data"], selection.facts["scores"]
     rows = index.rows
     place = {row_id: i for i, row_id in enumerate(rows["row_id"].to_pylist())}
     wanted = [*selection.kept["row_id"].to_pylist(), *selection.removed["row_id"].to_pylist()]
-    if data["fingerprint"] != source.get("fingerprint") or place.keys() != {*wanted}:
+    if data["fingerprint"] != scores["source"].get("fingerprint") or place.keys() != {*wanted}:
         raise UsageError(f"{index.folder}: not the index that was scored: it holds other rows than the selection")
+    if index.digest != scores["index"]:
+        raise UsageError(
+            f"{index.folder}: not the index that was scored: its digest is {index.digest}, not {scores['index']}"
+        )
     names = ("source", "tokens", "response_tokens", "truncated", "norm")
     columns = {name: rows[name].to_numpy(zero_copy_only=False) for name in names}
     kept, removed = (

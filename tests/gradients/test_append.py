@@ -7,9 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from test_embed import chat, contents, write
 
-import tiny
+from pools import chat, contents, write
 from tamis.errors import UsageError
 from tamis.gradients.embed import embed
 from tamis.gradients.store import GradientIndex
@@ -17,26 +16,11 @@ from tamis.gradients.verify import verify
 from tamis.recipe import EmbedRecipe, VerifyRecipe
 
 
-@pytest.fixture(scope="module")
-def model(tmp_path_factory: pytest.TempPathFactory) -> str:
-    return tiny.saved(tmp_path_factory.mktemp("model"))
-
-
 @pytest.fixture
-def recipe(tmp_path: Path, model: str) -> EmbedRecipe:
+def recipe(recipe: EmbedRecipe) -> EmbedRecipe:
     """Of ten rows in shards of four, the last of two; the index is there."""
-    made = EmbedRecipe(
-        dataset_name=str(tmp_path / "pool.jsonl"),
-        output_dir=str(tmp_path / "index"),
-        model_name_or_path=model,
-        last_k=2,
-        proj_dim=8,
-        max_length=64,
-        shard_rows=4,
-    )
-    grow(made, 10)
-    embed(made)
-    return made
+    embed(recipe)
+    return recipe
 
 
 def grow(recipe: EmbedRecipe, rows: int) -> None:

@@ -10,46 +10,13 @@ import numpy as np
 import pytest
 
 import tiny
+from pools import chat, contents, write
 from tamis.chat import ChatRenderer
 from tamis.errors import UsageError, WorkError
 from tamis.gradients.capture import GradientCapture
 from tamis.gradients.embed import batches, embed, estimate
 from tamis.gradients.store import GradientIndex
 from tamis.recipe import EmbedRecipe
-
-
-@pytest.fixture(scope="module")
-def model(tmp_path_factory: pytest.TempPathFactory) -> str:
-    return tiny.saved(tmp_path_factory.mktemp("model"))
-
-
-def chat(i: int) -> dict[str, object]:
-    question, answer = f"what is {i}?", " ".join(["the answer is", *(["yes"] * (1 + i % 5))])
-    turns = [{"role": "user", "content": question}, {"role": "assistant", "content": answer}]
-    return {"id": f"r{i}", "source": "ab"[i % 2], "language": "en", "messages": turns}
-
-
-@pytest.fixture
-def recipe(tmp_path: Path, model: str) -> EmbedRecipe:
-    write(tmp_path / "pool.jsonl", [chat(i) for i in range(10)])
-    return EmbedRecipe(
-        dataset_name=str(tmp_path / "pool.jsonl"),
-        output_dir=str(tmp_path / "index"),
-        model_name_or_path=model,
-        last_k=2,
-        proj_dim=8,
-        max_length=64,
-        shard_rows=4,
-    )
-
-
-def write(path: Path, rows: list[dict[str, object]]) -> None:
-    path.write_text("\n".join(json.dumps(row) for row in rows))
-
-
-def contents(folder: Path | str) -> dict[str, bytes]:
-    """Every file but `run.yaml`, which holds the time."""
-    return {path.name: path.read_bytes() for path in Path(folder).iterdir() if path.name != "run.yaml"}
 
 
 def factors(index: GradientIndex) -> tuple[np.ndarray, np.ndarray]:

@@ -12,16 +12,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from test_embed import chat, contents, write
 
-import tiny
+from pools import chat, contents, write
 from tamis import cli
 from tamis.rows import read_rows
-
-
-@pytest.fixture(scope="module")
-def model(tmp_path_factory: pytest.TempPathFactory) -> str:
-    return tiny.saved(tmp_path_factory.mktemp("model"))
 
 
 @pytest.fixture

@@ -11,9 +11,9 @@ import time
 from pathlib import Path
 
 import pytest
-from test_embed import chat, contents, write
 
 import tiny
+from pools import chat, contents, write
 from tamis import cli
 from tamis.errors import UsageError
 from tamis.gradients.store import IndexWriter

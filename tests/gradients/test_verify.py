@@ -12,9 +12,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from safetensors.numpy import load_file
-from test_embed import contents
 
 import pools
+from pools import contents
 from tamis import cli
 from tamis.gradients import shard as shards
 from tamis.gradients.store import GradientIndex

@@ -12,27 +12,13 @@ import pytest
 
 import pools
 import tiny
+from pools import MODULES, contents, factors
 from tamis.errors import UsageError, WorkError
 from tamis.gradients.embed import embed
 from tamis.gradients.store import GradientIndex
 from tamis.influence.scores import order_by, ranked, read_scores, score
 from tamis.influence.similarity import SIMILARITIES, collapse, similarities
 from tamis.recipe import EmbedRecipe, ScoreRecipe
-
-DIM, MODULES = 8, 6
-
-
-def factors(n: int, seed: int, silent: bool = True, dim: int = DIM) -> tuple[np.ndarray, np.ndarray]:
-    """Random `u` and `v` with unit norm over a row; every third row has modules without a gradient."""
-    rng = np.random.default_rng(seed)
-    u, v = rng.standard_normal((2, n, MODULES, dim))
-    if silent:
-        u[::3, 1:3] = v[::3, 1:3] = 0
-    size = np.sqrt(np.linalg.norm(u, axis=-1) * np.linalg.norm(v, axis=-1))[..., None]
-    u *= np.divide(size, np.linalg.norm(u, axis=-1, keepdims=True), where=size > 0, out=np.zeros_like(size))
-    v *= np.divide(size, np.linalg.norm(v, axis=-1, keepdims=True), where=size > 0, out=np.zeros_like(size))
-    whole = np.sqrt((size**4).sum(axis=1, keepdims=True)) ** 0.5
-    return u / whole, v / whole
 
 
 def dense(index: GradientIndex, similarity: str) -> np.ndarray:
@@ -50,13 +36,6 @@ def naive(index: GradientIndex, target: GradientIndex, similarity: str) -> np.nd
     """The mean over pairs, pair by pair."""
     pairs = [[float((g * t).sum()) for t in dense(target, similarity)] for g in dense(index, similarity)]
     return np.array(pairs).mean(axis=1)
-
-
-@pytest.fixture
-def pool(tmp_path: Path) -> GradientIndex:
-    """Five shards, of which the second is empty and the last is short."""
-    norms = np.geomspace(1e-3, 1e3, 22)
-    return pools.index(tmp_path / "pool", *factors(22, 0), norms=norms, excluded={0, 5, 6, 7, 8, 9})
 
 
 @pytest.fixture
@@ -252,46 +231,22 @@ def test_what_is_no_similarity_or_no_index_is_refused(tmp_path: Path, pool: Grad
         score(ask(tmp_path, index=str(tmp_path / "nowhere")))
 
 
-def content(folder: Path) -> dict[str, bytes]:
-    files = (path for path in folder.rglob("*") if path.is_file() and path.name != "run.yaml")
-    return {str(path.relative_to(folder)): path.read_bytes() for path in files}
-
-
 def test_a_rerun_gives_the_same_bytes_and_another_similarity_is_refused(
     tmp_path: Path, pool: GradientIndex, target: GradientIndex
 ) -> None:
     recipe = ask(tmp_path, index=str(pool.folder))
     score(recipe)
-    before = content(tmp_path / "output_dir")
+    before = contents(tmp_path / "output_dir")
     assert sorted(before) == ["excluded.parquet", "scores.parquet"]
     score(recipe)
-    assert content(tmp_path / "output_dir") == before
+    assert contents(tmp_path / "output_dir") == before
     with pytest.raises(UsageError, match="output_dir: holds something else"):
         score(ask(tmp_path, index=str(pool.folder), similarity="dot"))
-    assert content(tmp_path / "output_dir") == before
-
-
-@pytest.fixture(scope="module")
-def embedded(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with a saved model, a pool and its index, and a file of target rows."""
-    folder = tmp_path_factory.mktemp("embedded")
-    pool = pools.write(folder / "pool.jsonl", pools.records(7))
-    pools.write(folder / "target.jsonl", [*pools.records(5, "why"), {"id": "empty", "messages": []}])
-    embed(own(folder, pool, folder / "index"))
-    return folder
-
-
-def own(folder: Path, dataset: str, output: Path) -> EmbedRecipe:
-    if not (folder / "model").exists():
-        tiny.saved(folder / "model")
-    model = str(folder / "model")
-    return EmbedRecipe(
-        dataset, str(output), model_name_or_path=model, last_k=1, proj_dim=DIM, shard_rows=3, device="cpu"
-    )
+    assert contents(tmp_path / "output_dir") == before
 
 
 def test_target_rows_are_embedded_like_the_index(tmp_path: Path, embedded: Path) -> None:
-    target = embed(own(embedded, str(embedded / "target.jsonl"), tmp_path / "target"))
+    target = embed(pools.recipe(embedded, str(embedded / "target.jsonl"), tmp_path / "target"))
     by_index = score(ask(tmp_path, index=str(embedded / "index")))
     recipe = ask(
         tmp_path,
@@ -307,20 +262,20 @@ def test_target_rows_are_embedded_like_the_index(tmp_path: Path, embedded: Path)
     for ours, theirs in zip(made.shards(), target.shards(), strict=True):
         assert all(np.array_equal(a, b) for a, b in zip(ours, theirs, strict=True))
 
-    before = content(tmp_path / "rows")
+    before = contents(tmp_path / "rows")
     score(recipe)
-    assert content(tmp_path / "rows") == before
+    assert contents(tmp_path / "rows") == before
     other = ScoreRecipe(recipe.index, recipe.target, recipe.output_dir, similarity="dot")
     with pytest.raises(UsageError, match="rows: holds something else"):
         score(other)
     with pytest.raises(UsageError, match="name another --output_dir"):
         score(ScoreRecipe(recipe.index, str(embedded / "pool.jsonl"), recipe.output_dir))
-    assert content(tmp_path / "rows") == before
+    assert contents(tmp_path / "rows") == before
 
 
 def test_target_rows_are_embedded_in_the_type_that_the_index_has(tmp_path: Path, embedded: Path) -> None:
     """A pool embedded on a GPU with `--dtype auto` is bfloat16; its targets have to be too, on a CPU as well."""
-    recipe = own(embedded, str(embedded / "pool.jsonl"), tmp_path / "index")
+    recipe = pools.recipe(embedded, str(embedded / "pool.jsonl"), tmp_path / "index")
     embed(EmbedRecipe(**{**vars(recipe), "dtype": "bfloat16"}))
     manifest = tmp_path / "index" / "manifest.json"
     made = json.loads(manifest.read_text())
@@ -338,12 +293,12 @@ def test_nothing_is_embedded_into_a_folder_of_something_else(tmp_path: Path, emb
     (tmp_path / "output_dir" / "thesis.txt").write_text("mine")
     with pytest.raises(UsageError, match="output_dir: holds something else"):
         score(ask(tmp_path, index=str(embedded / "index"), target=str(embedded / "target.jsonl")))
-    assert list(content(tmp_path / "output_dir")) == ["thesis.txt"]
+    assert list(contents(tmp_path / "output_dir")) == ["thesis.txt"]
 
 
 def test_a_model_that_changed_since_is_refused(tmp_path: Path) -> None:
     file = pools.write(tmp_path / "rows.jsonl", pools.records(3))
-    embed(own(tmp_path, file, tmp_path / "index"))
+    embed(pools.recipe(tmp_path, file, tmp_path / "index"))
     tiny.saved(tmp_path / "model", seed=1)
     with pytest.raises(UsageError, match="cannot be embedded like the index: changed since: model_revision"):
         score(ask(tmp_path, target=file))

@@ -7,20 +7,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from test_scores import MODULES, dense, factors
+from test_scores import dense
 
 import pools
+from pools import MODULES, factors
 from tamis.gradients.store import GradientIndex
 from tamis.influence.scores import score
 from tamis.influence.similarity import SIMILARITIES, collapse, highest, similarities
 from tamis.recipe import ScoreRecipe
-
-
-@pytest.fixture
-def pool(tmp_path: Path) -> GradientIndex:
-    """Five shards, of which the second is empty and the last is short."""
-    norms = np.geomspace(1e-3, 1e3, 22)
-    return pools.index(tmp_path / "pool", *factors(22, 0), norms=norms, excluded={0, 5, 6, 7, 8, 9})
 
 
 @pytest.fixture

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from test_scores import content, embedded, factors  # noqa: F401
 
 import pools
+from pools import contents, factors
 from tamis.errors import UsageError
 from tamis.gradients.store import is_index
 from tamis.influence.scores import Scores, read_scores, score
@@ -59,6 +60,49 @@ def test_each_set_has_its_scores_and_the_score_is_their_mix(
     assert read_scores(tmp_path / "out").table == both
 
 
+@pytest.mark.parametrize(
+    "options", [{}, {"aggregate": "max"}, {"aggregate": "topk", "topk": 2, "contrast": "safe"}, {"weight": [2, 1]}]
+)
+@pytest.mark.parametrize("shard_rows", [2, 50])
+def test_the_sources_of_one_target_set_are_sets_of_their_own(
+    ask: Asked, tmp_path: Path, shard_rows: int, options: dict[str, Any]
+) -> None:
+    u, v = factors(7, 9)
+    sources = [*"wwwfffw"]
+    norms = np.geomspace(0.1, 10, 7)
+    apart = {"excluded": {1}, "norms": norms, "shard_rows": shard_rows}
+    pools.index(tmp_path / "all", u, v, sources=sources, **apart)
+    for name in "wf":
+        mine = [i for i in range(7) if sources[i] == name]
+        excluded = {mine.index(1)} if name == "w" else ()
+        pools.index(tmp_path / name, u[mine], v[mine], norms=norms[mine], excluded=excluded)
+    options = {k: str(tmp_path / v) if k == "contrast" else v for k, v in options.items()}
+    for similarity in ("cosine", "dot"):
+        split = ask("all", output_dir=f"one-{similarity}", split_targets=True, similarity=similarity, **options)
+        files = ask("f", "w", output_dir=f"two-{similarity}", similarity=similarity, **options)
+        for column in ("score", "score_f", "score_w"):
+            np.testing.assert_allclose(split.table[column], files.table[column], rtol=1e-9, atol=1e-12)
+        assert [(one["name"], one["rows"]) for one in split.metadata["targets"]] == [("f", 3), ("w", 3)]
+        assert (split.metadata["target_rows"], split.metadata["target_excluded"]) == (6, 1)
+        assert (
+            split.metadata["digest"] != ask("all", output_dir=similarity, similarity=similarity).metadata["digest"]
+        )
+
+
+def test_split_sets_that_make_no_mix_are_refused(ask: Asked, tmp_path: Path) -> None:
+    pools.index(tmp_path / "all", *factors(4, 9), sources=["a b", "a/b", "A b", "c"], excluded={3})
+    with pytest.raises(UsageError, match="all: no target row of the source 'c' could be embedded"):
+        ask("all", split_targets=True)
+    pools.index(tmp_path / "three", *factors(3, 9), sources=["a b", "a/b", "A b"])
+    with pytest.raises(
+        UsageError, match=r"--weight: 2 for 3 target sets \(A_b, a_b-2, a_b-3\); give one for each"
+    ):
+        ask("three", split_targets=True, weight=[1, 1])
+    with pytest.raises(UsageError, match=r"--weight: 2 for 1 target sets \(pool\)"):
+        ask("a", split_targets=True, weight=[1, 1])
+    assert not (tmp_path / "out").exists()
+
+
 def test_the_metadata_names_sets_and_weights(ask: Asked, tmp_path: Path) -> None:
     made = ask("a", "b", weight=[1, 3]).metadata
     assert made["targets"] == [
@@ -90,9 +134,9 @@ def test_the_digest_names_every_option_and_not_the_scale_of_the_weights(ask: Ask
     assert len({one["digest"] for one in made}) == len(different)
     assert ask("a", "b", output_dir="scaled", weight=[3, 6]).metadata == made[-1]
     for i, (sets, more) in enumerate(different):
-        before = content(tmp_path / f"o{i}")
+        before = contents(tmp_path / f"o{i}")
         ask(*sets, output_dir=f"o{i}", **more)
-        assert content(tmp_path / f"o{i}") == before
+        assert contents(tmp_path / f"o{i}") == before
         with pytest.raises(UsageError, match=f"o{i}: holds something else"):
             ask(*sets, output_dir=f"o{i}", **more, similarity="dot")
 
@@ -108,7 +152,7 @@ def test_a_selection_follows_the_mix_and_keeps_the_columns(ask: Asked, tmp_path:
 @pytest.mark.parametrize(
     ("weight", "message"),
     [
-        ([1], "--weight: 1 for 2 target sets; give one for each"),
+        ([1], r"--weight: 1 for 2 target sets \(a, b\); give one for each"),
         ([1, 2, 3], "--weight: 3 for 2 target sets"),
         ([0, 0], "--weight: all are zero"),
         ([1, -0.5], "--weight -0.5: negative, .* use --contrast"),
@@ -159,7 +203,7 @@ def test_names_are_fit_for_columns_and_unlike_each_other(tmp_path: Path) -> None
 
 def test_rows_of_every_set_are_embedded_like_the_index(
     tmp_path: Path,
-    embedded: Path,  # noqa: F811
+    embedded: Path,
 ) -> None:
     files = [
         pools.write(tmp_path / name / "rows.jsonl", pools.records(n, name)) for n, name in ((3, "x"), (4, "y"))
@@ -171,11 +215,13 @@ def test_rows_of_every_set_are_embedded_like_the_index(
         assert is_index(tmp_path / "out" / place)
     assert made.metadata["target_rows"] == 7 and made.metadata["contrast_rows"] == 2
     assert {"score_rows", "score_rows-2"} < {*made.table.column_names}
-    before = content(tmp_path / "out")
+    before = contents(tmp_path / "out")
     score(recipe)
-    assert content(tmp_path / "out") == before
+    assert contents(tmp_path / "out") == before
     with pytest.raises(UsageError, match="out: holds something else; name another --output_dir"):
         score(ScoreRecipe(recipe.index, [*files, safe], recipe.output_dir))
-    assert content(tmp_path / "out") == before
-    with pytest.raises(UsageError, match=r"nowhere.jsonl: there is no such file or folder"):
-        score(ScoreRecipe(recipe.index, recipe.target, str(tmp_path / "other"), contrast="nowhere.jsonl"))
+    assert contents(tmp_path / "out") == before
+    for bad in ({"target": [*files, "nowhere.jsonl"]}, {"contrast": "nowhere.jsonl"}):
+        with pytest.raises(UsageError, match=r"nowhere.jsonl: there is no such file or folder"):
+            score(replace(recipe, output_dir=str(tmp_path / "other"), **bad))
+        assert not (tmp_path / "other").exists()  # not even the sets before it

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 import yaml
-from test_embed import chat, contents, write
 
 import tiny
+from pools import chat, contents, write
 from tamis.gradients.embed import embed
 from tamis.recipe import EmbedRecipe, to_dict
 

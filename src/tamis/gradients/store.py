@@ -15,6 +15,7 @@ from typing import Any, Self
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from safetensors import SafetensorError, safe_open
 
@@ -169,18 +170,29 @@ class IndexWriter:
 class GradientIndex:
     """Reads a finished gradient index; shards are memory-mapped.
 
+    Args:
+        folder: The index's folder.
+        source: Takes only the rows of this source.
+
     Raises:
         UsageError: The folder is not a gradient index, or one that is not finished.
     """
 
-    def __init__(self, folder: Path | str) -> None:
+    def __init__(self, folder: Path | str, source: str | None = None) -> None:
         self.folder = Path(folder)
+        self._source = source
         self.manifest = read_manifest(self.folder / MANIFEST)
         if not self.manifest["complete"]:
             raise UsageError(f"{folder}: this index is not finished; the command that began it goes on from there")
 
     def __len__(self) -> int:
-        return int(self.manifest["rows"])
+        return int(self.manifest["rows"]) if self._source is None else len(self.rows)
+
+    @property
+    def digest(self) -> str:
+        """Names what the index holds."""
+        whole = str(self.manifest["digest"])
+        return whole if self._source is None else digest({"index": whole, "source": self._source})
 
     @property
     def modules(self) -> list[str]:
@@ -195,23 +207,36 @@ class GradientIndex:
     @cached_property
     def rows(self) -> pa.Table:
         """One line a row, in the order of the shards."""
-        return pq.read_table(self.folder / "rows.parquet")
+        return self._read("rows.parquet")
 
     @cached_property
     def excluded(self) -> pa.Table:
         """The rows without a gradient, with their reasons."""
-        return pq.read_table(self.folder / "excluded.parquet")
+        return self._read("excluded.parquet")
+
+    def _read(self, name: str) -> pa.Table:
+        wanted = None if self._source is None else [("source", "=", self._source)]
+        return pq.read_table(self.folder / name, filters=wanted)
+
+    @cached_property
+    def _taken(self) -> Sequence[np.ndarray | slice]:
+        """Which rows of each shard are taken."""
+        sizes = [shard["rows"] for shard in self.manifest["shards"].values()]
+        if self._source is None:
+            return [slice(size) for size in sizes]
+        sources = pq.read_table(self.folder / "rows.parquet", columns=["source"])["source"]
+        return np.split(pc.equal(sources, self._source).to_numpy(), np.cumsum(sizes)[:-1])
 
     def shard_rows(self) -> list[int]:
         """Rows of each shard."""
-        return [shard["rows"] for shard in self.manifest["shards"].values()]
+        return [taken.stop if isinstance(taken, slice) else int(taken.sum()) for taken in self._taken]
 
     def shards(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """`u` and `v` of each shard in order, `[rows, modules, dim]` float16."""
-        for name in self.manifest["shards"]:
+        for name, taken in zip(self.manifest["shards"], self._taken, strict=True):
             try:
                 with safe_open(self.folder / name, framework="numpy") as shard:
-                    yield shard.get_tensor("u"), shard.get_tensor("v")
+                    yield shard.get_tensor("u")[taken], shard.get_tensor("v")[taken]
             except (SafetensorError, OSError) as error:
                 raise WorkError(f"{self.folder / name}: the shard is torn: {error}") from error
 

@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 from tamis.errors import UsageError, WorkError
 from tamis.gradients.store import GradientIndex
 from tamis.influence.similarity import AGGREGATES, SIMILARITIES, collapse, highest, similarities
-from tamis.influence.targets import OWN, TargetSet, opened, shares
+from tamis.influence.targets import OWN, TargetSet, opened, set_names, shares
 from tamis.provenance import claim_folder, write_parquet
 from tamis.recipe import ScoreRecipe, digest
 
@@ -38,7 +38,8 @@ class Scores:
             target sets a `score_<name>` for each (float64), `order` (int64, ascending by score, then row id),
             `rank` (float64, order / rows), `flags`.
         excluded: Rows without a score, with their `reason`.
-        metadata: Orientation, similarity, aggregate, a digest, what the sets hold, and where the source rows lie.
+        metadata: Orientation, similarity, aggregate, a digest and that of the index, what the sets hold, and where
+            the source rows lie.
     """
 
     table: pa.Table
@@ -74,6 +75,7 @@ def score(recipe: ScoreRecipe) -> Scores:
         index.excluded,
         {
             "digest": digest(identity),
+            "index": index.digest,
             "orientation": ORIENTATION,
             **_about(recipe, targets, contrast),
             "source": {**source_of(index), "excluded": len(index.excluded)},
@@ -180,7 +182,8 @@ def _refuse_options(recipe: ScoreRecipe) -> None:
         raise UsageError(f"--topk {recipe.topk}: goes with --aggregate topk, not with {recipe.aggregate}")
     if not recipe.targets:
         raise UsageError("--target: a target set is missing")
-    shares(recipe)
+    if not recipe.split_targets:  # then the sets are known only when the rows are
+        shares(recipe.weight, set_names(recipe.targets))
 
 
 def _count(recipe: ScoreRecipe) -> int:
@@ -191,15 +194,15 @@ def _identity(
     recipe: ScoreRecipe, index: GradientIndex, targets: Sequence[TargetSet], contrast: GradientIndex | None
 ) -> dict[str, Any]:
     """What decides the scores; an option at its default is left out, so that earlier digests stay."""
-    identity: dict[str, Any] = {"index": index.manifest["digest"], "similarity": recipe.similarity}
+    identity: dict[str, Any] = {"index": index.digest, "similarity": recipe.similarity}
     if len(targets) == 1:
-        identity["target"] = targets[0].index.manifest["digest"]
+        identity["target"] = targets[0].index.digest
     else:  # the names are columns
-        identity["targets"] = [[set_.name, set_.index.manifest["digest"], set_.weight] for set_ in targets]
+        identity["targets"] = [[set_.name, set_.index.digest, set_.weight] for set_ in targets]
     if recipe.aggregate != "mean":
         identity["aggregate"] = [recipe.aggregate, _count(recipe)]
     if contrast is not None:
-        identity["contrast"] = contrast.manifest["digest"]
+        identity["contrast"] = contrast.digest
     return identity
 
 

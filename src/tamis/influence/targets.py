@@ -11,6 +11,7 @@ from tamis.errors import UsageError, missing_extra
 from tamis.gradients.store import GradientIndex, is_index
 from tamis.provenance import left_in
 from tamis.recipe import EmbedRecipe, ScoreRecipe
+from tamis.rows import read_rows
 
 OWN = ("target", "targets", "contrast")
 """What embedded sets are called inside the output folder."""
@@ -40,28 +41,52 @@ def opened(recipe: ScoreRecipe, pool: GradientIndex) -> tuple[list[TargetSet], G
         UsageError: A set cannot be read, was made by another recipe than the pool, or has nothing in it; or the
             output folder holds something else.
     """
-    names = set_names(recipe.targets)
-    places = ["target"] if len(names) == 1 else [f"targets/{name}" for name in names]
+    labels = set_names(recipe.targets)
+    places = ["target"] if len(labels) == 1 else [f"targets/{name}" for name in labels]
     sets = [*zip(recipe.targets, places, strict=True)]
     if recipe.contrast is not None:
         sets.append((recipe.contrast, "contrast"))
-    rows = [Path(recipe.output_dir) / place for path, place in sets if not is_index(path)]
-    _refuse_folder(Path(recipe.output_dir), rows)
-    indexes = [_index(path, place, recipe, pool) for path, place in sets]
-    weights = shares(recipe)
-    targets = [TargetSet(*parts) for parts in zip(names, indexes, weights, strict=False)]
-    return targets, None if recipe.contrast is None else indexes[-1]
+    rows = [(path, Path(recipe.output_dir) / place) for path, place in sets if not is_index(path)]
+    _refuse_folder(Path(recipe.output_dir), [place for _, place in rows])
+    there = {path: _refuse_other(GradientIndex(path), recipe, pool) for path, _ in sets if is_index(path)}
+    for path, _ in rows:  # the last as well, before the first is embedded
+        read_rows(path, config=recipe.target_config, split=recipe.target_split)
+    made = [there[path] if path in there else _embedded(path, place, recipe, pool) for path, place in sets]
+    for (path, place), index in zip(sets, made, strict=True):
+        if len(index) == 0:
+            raise UsageError(f"{path}: no {'contrast' if place == 'contrast' else 'target'} row could be embedded")
+    contrast = None if recipe.contrast is None else made.pop()
+    if recipe.split_targets:
+        parts = [part for index in made for part in _by_source(index)]
+        labels, made = _distinct([name for name, _ in parts]), [index for _, index in parts]
+    weights = shares(recipe.weight, labels)
+    return [TargetSet(*parts) for parts in zip(labels, made, weights, strict=True)], contrast
 
 
-def shares(recipe: ScoreRecipe) -> list[float]:
-    """The weight of each target set, in sum 1.
+def _by_source(index: GradientIndex) -> list[tuple[str, GradientIndex]]:
+    """Each source of an index, and its rows.
+
+    Raises:
+        UsageError: None of a source's rows could be embedded.
+    """
+    with_rows = {*index.rows["source"].to_pylist()}
+    for name in index.excluded["source"].unique().to_pylist():
+        if name not in with_rows:
+            raise UsageError(f"{index.folder}: no target row of the source {name!r} could be embedded")
+    return [(name, GradientIndex(index.folder, source=name)) for name in sorted(with_rows)]
+
+
+def shares(given: Sequence[float], names: Sequence[str]) -> list[float]:
+    """The weight of each target set, in sum 1; equal ones where none are given.
 
     Raises:
         UsageError: There are more or fewer than target sets, or one is negative or not finite, or all are zero.
     """
-    weights = recipe.weight or [1.0] * len(recipe.targets)
-    if len(weights) != len(recipe.targets):
-        raise UsageError(f"--weight: {len(weights)} for {len(recipe.targets)} target sets; give one for each")
+    weights = given or [1.0] * len(names)
+    if len(weights) != len(names):
+        raise UsageError(
+            f"--weight: {len(weights)} for {len(names)} target sets ({', '.join(names)}); give one for each"
+        )
     for weight in weights:
         if weight < 0:
             raise UsageError(
@@ -76,11 +101,14 @@ def shares(recipe: ScoreRecipe) -> list[float]:
 
 def set_names(paths: Sequence[str]) -> list[str]:
     """A name for each set, from its file or folder: fit for a column, and unlike the others in any case."""
+    parts = map(Path, paths)
+    return _distinct([p.stem if p.suffix.lower() in _FILES else p.name or p.resolve().name for p in parts])
+
+
+def _distinct(wanted: Sequence[str]) -> list[str]:
     names: list[str] = []
-    for text in paths:
-        path = Path(text)
-        base = path.stem if path.suffix.lower() in _FILES else path.name or path.resolve().name
-        first = name = re.sub(r"[^\w-]+", "_", base) or "set"
+    for text in wanted:
+        first = name = re.sub(r"[^\w-]+", "_", text) or "set"
         number = 2
         while name.casefold() in {other.casefold() for other in names}:
             name, number = f"{first}-{number}", number + 1
@@ -97,13 +125,9 @@ def _refuse_folder(folder: Path, rows: Sequence[Path]) -> None:
         raise UsageError(f"{folder}: holds something else; name another --output_dir")
 
 
-def _index(path: str, place: str, recipe: ScoreRecipe, pool: GradientIndex) -> GradientIndex:
-    flag = "contrast" if place == "contrast" else "target"
-    made = GradientIndex(path) if is_index(path) else _embedded(path, place, recipe, pool)
+def _refuse_other(made: GradientIndex, recipe: ScoreRecipe, pool: GradientIndex) -> GradientIndex:
     if made.gradient_digest != pool.gradient_digest:
-        raise UsageError(f"{path}: its gradients were made by another recipe than those of {recipe.index}")
-    if len(made) == 0:
-        raise UsageError(f"{path}: no {flag} row could be embedded")
+        raise UsageError(f"{made.folder}: its gradients were made by another recipe than those of {recipe.index}")
     return made
 
 
