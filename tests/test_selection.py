@@ -16,9 +16,10 @@ from hypothesis import strategies as st
 
 import pools
 from tamis.errors import UsageError
+from tamis.gradients.store import GradientIndex
 from tamis.influence.scores import read_scores
 from tamis.recipe import SelectRecipe
-from tamis.selection import OUTSIDE, Selection, cut, read_selection, select
+from tamis.selection import OUTSIDE, Selection, cut, portable, read_selection, select
 
 VALUES = np.random.default_rng(0).permutation(np.linspace(-0.9, 0.9, 100)).round(2).tolist()
 
@@ -388,3 +389,22 @@ def test_scores_without_rows_are_refused(choose: Any, scores: str, tmp_path: Pat
     pq.write_table(read_scores(scores).excluded, empty / "excluded.parquet")
     with pytest.raises(UsageError, match="empty: there are no scored rows in it"):
         choose(of=str(empty))
+
+
+def test_what_travels_is_the_recipe_and_the_digests_that_check_it(tmp_path: Path) -> None:
+    scores = pools.scored(tmp_path, np.linspace(0, 1, 12))
+    keep = listed(tmp_path / "keep.txt", "11")
+    facts = select(SelectRecipe(scores, str(tmp_path / "s"), 0.25, source=["maths", "chat"], keep=keep)).facts
+    found = portable(facts)
+    metadata = read_scores(scores).metadata
+    assert found["recipe"] == {
+        "similarity": "cosine",
+        "aggregate": "mean",
+        "ratio": 0.25,
+        "source": ["maths", "chat"],
+    }
+    assert found["selection"] == facts["digest"] and found["scores"] == metadata["digest"]
+    assert found["index"] == GradientIndex(tmp_path / "index").digest
+    assert found["target"] == [GradientIndex(tmp_path / "target").digest]
+    assert str(tmp_path) not in str(found) and len(found["keep"]) == 64
+    assert found == portable(read_selection(tmp_path / "s").facts)

@@ -24,7 +24,7 @@ import yaml
 from tamis.errors import UsageError
 from tamis.influence.scores import EXCLUDED, Scores, order_by, read_scores
 from tamis.provenance import claim_folder, write_parquet, write_whole
-from tamis.recipe import SelectRecipe, digest
+from tamis.recipe import SelectRecipe, digest, to_dict
 
 OUTSIDE = -1
 """The order of a row that the subset leaves out: below every cut."""
@@ -77,6 +77,8 @@ def select(recipe: SelectRecipe) -> Selection:
     facts = {
         "digest": digest(_identity(recipe, scores, keep, remove)),
         "ratio": recipe.ratio,
+        **{name: value for name, value in to_dict(recipe).items() if name in ("source", "language")},
+        **{name: _named(ids) for name, ids in (("keep", keep), ("remove", remove)) if ids},
         "rows_sieved": int(inside.sum()),
         "rows_removed": int(gone.sum()),
         "base_rate": round(float(gone.sum() / inside.sum()), 4),
@@ -111,6 +113,27 @@ def read_selection(path: Path | str) -> Selection:
     except (OSError, ValueError, TypeError, yaml.YAMLError) as error:
         raise UsageError(f"{path}: no selection there ({SELECTION} is missing or not whole)") from error
     return Selection(kept, removed, excluded, facts)
+
+
+def portable(facts: Mapping[str, Any]) -> dict[str, Any]:
+    """What makes a selection again anywhere: the fields of its recipe, and the digests that check them.
+
+    Source rows, target rows and lists of ids do not travel; they are named by digests.
+
+    Args:
+        facts: A selection's.
+    """
+    scores = facts["scores"]
+    fields = {
+        name: scores[name] for name in ("similarity", "aggregate", "topk", "split_targets") if name in scores
+    }
+    if "targets" in scores:
+        fields["weight"] = [one["weight"] for one in scores["targets"]]
+    fields |= {name: facts[name] for name in ("ratio", "source", "language") if name in facts}
+    lists = {name: facts[name] for name in ("keep", "remove") if name in facts}
+    digests = {"selection": facts["digest"], "scores": scores["digest"], "index": scores["index"]}
+    safe = {"contrast": scores["contrast"]} if "contrast" in scores else {}
+    return {"recipe": fields, **digests, "target": scores["target"], **safe, **lists}
 
 
 def removal_rates(table: pa.Table, gone: np.ndarray, inside: np.ndarray, column: str) -> dict[str, dict[str, Any]]:
@@ -179,9 +202,13 @@ def _identity(recipe: SelectRecipe, scores: Scores, keep: Sequence[str], remove:
         "ratio": str(recipe.ratio),
         "source": sorted({*recipe.source}),
         "language": sorted({*recipe.language}),
-        "keep": hashlib.sha256("\n".join(sorted(keep)).encode()).hexdigest(),
-        "remove": hashlib.sha256("\n".join(sorted(remove)).encode()).hexdigest(),
+        "keep": _named(keep),
+        "remove": _named(remove),
     }
+
+
+def _named(ids: Sequence[str]) -> str:
+    return hashlib.sha256("\n".join(sorted(ids)).encode()).hexdigest()
 
 
 def _refuse_values(table: pa.Table, recipe: SelectRecipe) -> None:

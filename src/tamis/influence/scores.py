@@ -211,13 +211,20 @@ def _about(recipe: ScoreRecipe, targets: Sequence[TargetSet], contrast: Gradient
     about: dict[str, Any] = {
         "similarity": recipe.similarity,
         "aggregate": recipe.aggregate,
+        "target": [target.index.digest for target in targets],
         "target_rows": sum(len(target.index) for target in targets),
         "target_excluded": sum(len(target.index.excluded) for target in targets),
     }
     if recipe.aggregate == "topk":
         about["topk"] = _count(recipe)
+    if recipe.split_targets:
+        about["split_targets"] = True
     if contrast is not None:
-        about |= {"contrast_rows": len(contrast), "contrast_excluded": len(contrast.excluded)}
+        about |= {
+            "contrast": contrast.digest,
+            "contrast_rows": len(contrast),
+            "contrast_excluded": len(contrast.excluded),
+        }
     if len(targets) > 1:
         about["targets"] = [
             {"name": target.name, "rows": len(target.index), "weight": target.weight} for target in targets
