@@ -8,7 +8,7 @@ import re
 import sys
 import traceback
 from argparse import SUPPRESS
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import MISSING, fields
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ from jsonargparse import ActionYesNo, ArgumentError, ArgumentParser, Namespace, 
 from tamis.errors import UsageError, WorkError, missing_extra
 from tamis.verbs import VERBS, Report, Verb
 
+Made = Report | Iterator[Report] | None
 # The parser checks these; text that may be None is plain text to it, or it would read `null` and `#1.txt` as None.
 _TYPES: dict[str, Any] = {"int": int, "int | None": int | None, "float": float, "str": str, "str | None": str}
 _TEXT = "text (in a file, put it in quotes)"
@@ -59,7 +60,7 @@ def build_parser() -> ArgumentParser:
     return parser
 
 
-def main(argv: Sequence[str] | None = None, work: Callable[[Any], Report | None] | None = None) -> int:
+def main(argv: Sequence[str] | None = None, work: Callable[[Any], Made] | None = None) -> int:
     """Runs one command; 0 done, 1 the work failed, 2 the call was wrong, 130 interrupted.
 
     Args:
@@ -83,14 +84,14 @@ def main(argv: Sequence[str] | None = None, work: Callable[[Any], Report | None]
         return 130
 
 
-def _run(arguments: Sequence[str], work: Callable[[Any], Report | None] | None) -> int:
+def _run(arguments: Sequence[str], work: Callable[[Any], Made] | None) -> int:
     try:
         options = _parse(arguments)
         verb = VERBS[options.verb]
         given = options[options.verb]
-        report = (work or verb.run)(
-            verb.recipe(**{field.name: given[field.name] for field in fields(verb.recipe)})
-        )
+        recipe = verb.recipe(**{field.name: given[field.name] for field in fields(verb.recipe)})
+        reports = _reports((work or verb.run)(recipe))
+        report = next(reports, None)
     except (UsageError, WorkError, ImportError, OSError) as error:
         if isinstance(error, ImportError) and (error.name or "").partition(".")[0] == "tamis":
             raise
@@ -101,7 +102,16 @@ def _run(arguments: Sequence[str], work: Callable[[Any], Report | None] | None) 
         return 1 if isinstance(error, (WorkError, OSError)) else 2
     if report is not None:
         _print(report, given.format)
+        sys.stdout.flush()
+        next(reports, None)  # lets a verb go on that does
     return 0
+
+
+def _reports(made: Made) -> Iterator[Report]:
+    if isinstance(made, dict):
+        yield made
+    elif made is not None:
+        yield from made
 
 
 def _parse(arguments: Sequence[str]) -> Namespace:

@@ -186,6 +186,23 @@ class VerifyRecipe:
     index: str
 
 
+@dataclass(frozen=True)
+class HubRecipe:
+    """Serves a small Hub on 127.0.0.1, to try publishing on: models, data sets, Spaces; no Xet. Ctrl-C stops it.
+
+    Args:
+        root: The folder that keeps its repositories and tokens.
+        port: The port; 0 takes a free one.
+    """
+
+    root: str
+    port: int = 8471
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.port <= 65535:
+            raise UsageError(f"--port {self.port}: has to be from 0 to 65535")
+
+
 Recipe = EmbedRecipe | ScoreRecipe | SelectRecipe | ExportRecipe | ReportRecipe
 
 

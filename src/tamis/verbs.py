@@ -4,11 +4,20 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from tamis.recipe import EmbedRecipe, ExportRecipe, ReportRecipe, ScoreRecipe, SelectRecipe, VerifyRecipe
+from tamis.errors import missing_extra
+from tamis.recipe import (
+    EmbedRecipe,
+    ExportRecipe,
+    HubRecipe,
+    ReportRecipe,
+    ScoreRecipe,
+    SelectRecipe,
+    VerifyRecipe,
+)
 
 if TYPE_CHECKING:
     from tamis.gradients.store import GradientIndex
@@ -19,10 +28,13 @@ _SHOWN = 10  # the rest stands in the folder's files
 
 @dataclass(frozen=True)
 class Verb:
-    """A command: its recipe, the function that it calls, and the flag that may be given without its name."""
+    """A command: its recipe, the function that it calls, and the flag that may be given without its name.
+
+    A function that goes on after its report yields it.
+    """
 
     recipe: type
-    run: Callable[[Any], Report]
+    run: Callable[[Any], Report | Iterator[Report]]
     help: str
     positional: str | None = None  # the flag that may be left out before its value
 
@@ -144,6 +156,16 @@ def _verify(recipe: VerifyRecipe) -> Report:
     return {"verified": f"{recipe.index}: every byte and every row is what was written", **asdict(found)}
 
 
+def _hub(recipe: HubRecipe) -> Iterator[Report]:
+    from pathlib import Path
+
+    try:
+        from tamis.hub.loopback.serve import serve
+    except ImportError as error:
+        raise missing_extra("hub", error) from error
+    return serve(Path(recipe.root), recipe.port)
+
+
 VERBS = {
     "embed": Verb(EmbedRecipe, _embed, "rows -> a gradient index"),
     "score": Verb(ScoreRecipe, _score, "a gradient index and a target set -> a score for every row"),
@@ -152,5 +174,6 @@ VERBS = {
         ReportRecipe, _report, "a selection -> a page that says what was removed, and how sure that is"
     ),
     "export": Verb(ExportRecipe, _export, "a selection -> a folder that load_dataset reads at any ratio"),
+    "hub": Verb(HubRecipe, _hub, "a folder -> a Hub on 127.0.0.1 that the real clients talk to"),
     "verify": Verb(VerifyRecipe, _verify, "a gradient index -> whether it is whole; writes nothing", "index"),
 }
