@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
@@ -187,6 +188,40 @@ class VerifyRecipe:
 
 
 @dataclass(frozen=True)
+class PublishRecipe:
+    """Publishes a folder as one release: checked here, sent as a pull request, read back, merged, tagged.
+
+    Args:
+        folder: The folder, with its card (README.md); its flag may be left out: `tamis publish FOLDER`.
+        repo_id: The repository, namespace/name; made where it is not there.
+        repo_type: `dataset`, `model` or `space`.
+        revision: The branch; anything but main takes one commit, and is not merged.
+        tag: The version's tag.
+        private: Makes the repository private.
+        gated: Lets people in on request only: `auto` or `manual`.
+        replace: Lets the release replace what tamis did not make.
+        dry_run: Sends nothing; checks the folder, and shows the files and the card.
+    """
+
+    folder: str
+    repo_id: str
+    repo_type: str = "dataset"
+    revision: str = "main"
+    tag: str | None = None
+    private: bool = False
+    gated: str | None = None
+    replace: bool = False
+    dry_run: bool = False
+
+    def __post_init__(self) -> None:
+        _one_of("repo_type", self.repo_type, ("dataset", "model", "space"))
+        if self.gated is not None:
+            _one_of("gated", self.gated, ("auto", "manual"))
+        if not re.fullmatch(r"[\w.-]+/[\w.-]+", self.repo_id):
+            raise UsageError(f"--repo_id {self.repo_id}: not a repository's name, such as my-name/my-data")
+
+
+@dataclass(frozen=True)
 class HubRecipe:
     """Serves a small Hub on 127.0.0.1, to try publishing on: models, data sets, Spaces; no Xet. Ctrl-C stops it.
 
@@ -204,6 +239,11 @@ class HubRecipe:
 
 
 Recipe = EmbedRecipe | ScoreRecipe | SelectRecipe | ExportRecipe | ReportRecipe
+
+
+def _one_of(name: str, value: str, known: tuple[str, ...]) -> None:
+    if value not in known:
+        raise UsageError(f"--{name} {value}: not one of {', '.join(known)}")
 
 
 def _at_least(recipe: object, least: int, *names: str) -> None:

@@ -13,6 +13,7 @@ from tamis.recipe import (
     EmbedRecipe,
     ExportRecipe,
     HubRecipe,
+    PublishRecipe,
     ReportRecipe,
     ScoreRecipe,
     SelectRecipe,
@@ -156,6 +157,23 @@ def _verify(recipe: VerifyRecipe) -> Report:
     return {"verified": f"{recipe.index}: every byte and every row is what was written", **asdict(found)}
 
 
+def _publish(recipe: PublishRecipe) -> Report:
+    from tamis.hub.publish import publish
+
+    done = publish(recipe)
+    report: Report = {"files": done.files, "rows": done.rows}
+    if done.commit is None:
+        return {"dry_run": f"{done.repo_id}: nothing was sent", **report, "card": done.card.splitlines()}
+    changed = done.sent or done.deleted
+    return {
+        "published": f"{done.repo_id}: {'released' if changed else 'nothing has changed'}",
+        "commit": done.commit,
+        "sent": done.sent,
+        "deleted": done.deleted,
+        **report,
+    }
+
+
 def _hub(recipe: HubRecipe) -> Iterator[Report]:
     from pathlib import Path
 
@@ -174,6 +192,7 @@ VERBS = {
         ReportRecipe, _report, "a selection -> a page that says what was removed, and how sure that is"
     ),
     "export": Verb(ExportRecipe, _export, "a selection -> a folder that load_dataset reads at any ratio"),
+    "publish": Verb(PublishRecipe, _publish, "a folder -> one release on the Hub, whole or not at all", "folder"),
     "hub": Verb(HubRecipe, _hub, "a folder -> a Hub on 127.0.0.1 that the real clients talk to"),
     "verify": Verb(VerifyRecipe, _verify, "a gradient index -> whether it is whole; writes nothing", "index"),
 }

@@ -1,0 +1,64 @@
+"""A data set as a user meets it: every config is loaded, and counted against the footers of its files.
+
+The same check runs on the folder before anything is sent, and on the pull request before it is merged.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tamis.errors import WorkError
+from tamis.hub.configs import configs, infos, paths_of
+from tamis.hub.front_matter import split
+
+
+def check_configs(place: str, card: str, files: Any, root: str, revision: str | None = None) -> dict[str, int]:
+    """The rows of each config.
+
+    Args:
+        place: What `load_dataset` is given: a folder, or a repository.
+        card: The card's text.
+        files: An fsspec file system.
+        root: Where in it the repository's files begin.
+        revision: The commit.
+
+    Raises:
+        WorkError: A config does not load, has another number of rows than its card says, or other columns; the
+            message names it.
+    """
+    import datasets
+
+    metadata, _ = split(card)
+    known = infos(metadata)
+    footers: dict[str, tuple[int, Any]] = {}
+    counts: dict[str, int] = {}
+    for config in configs(metadata):
+        name = str(config["config_name"])
+        try:
+            for path in paths_of(config):
+                if path not in footers:
+                    footers[path] = _footer(files, f"{root}/{path}")
+            streamed = datasets.load_dataset(place, name, split="train", revision=revision, streaming=True)
+            first = next(iter(streamed), None)
+            features = streamed.features
+        except Exception as error:  # a loader may raise anything
+            raise WorkError(f"{place}: the config {name} does not load: {' '.join(str(error).split())}") from error
+        counts[name] = sum(footers[path][0] for path in paths_of(config))
+        said = sum(split_["num_examples"] for split_ in known.get(name, {}).get("splits", []))
+        if name in known and said != counts[name]:
+            raise WorkError(f"{place}: the config {name} has {counts[name]} rows, and its card says {said}")
+        if (first is None) != (counts[name] == 0):
+            raise WorkError(f"{place}: the config {name} has {counts[name]} rows, and none is read")
+        for path in paths_of(config):
+            found = datasets.Features.from_arrow_schema(footers[path][1])
+            if features is not None and {**found} != {**features}:
+                raise WorkError(f"{place}: the columns of {path} are not those that the card says of {name}")
+    return counts
+
+
+def _footer(files: Any, path: str) -> tuple[int, Any]:
+    import pyarrow.parquet as pq
+
+    with files.open(path, "rb") as stream:
+        file = pq.ParquetFile(stream)
+        return file.metadata.num_rows, file.schema_arrow
