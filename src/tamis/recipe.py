@@ -75,7 +75,7 @@ class ScoreRecipe:
     """Scores every row of a gradient index by its similarity to a target set.
 
     Args:
-        index: The pool's gradient index.
+        index: The pool's gradient index: a folder, or a data set on the Hub.
         target: The target set: rows (embedded with the index's own recipe), or a gradient index. May be repeated:
             every set has a column of its own, and the score is their mean.
         output_dir: Where `scores.parquet` goes.
@@ -93,6 +93,9 @@ class ScoreRecipe:
         target_config: The target data set's config, where it has several.
         target_split: The target data set's split.
         device: Where the target rows are embedded.
+        index_revision: The index's revision, where it lies on the Hub.
+        recipe: Scores as a published selection did: its selection.yaml, its card (README.md, or the data set on the
+            Hub) or its link. Its fields hold where no flag says the same, and what comes out has to have its digest.
     """
 
     index: str
@@ -107,6 +110,8 @@ class ScoreRecipe:
     target_config: str | None = None
     target_split: str = "train"
     device: str = "auto"
+    index_revision: str | None = None
+    recipe: str | None = None
 
     def __post_init__(self) -> None:
         _at_least(self, 1, "topk")
@@ -131,6 +136,8 @@ class SelectRecipe:
         language: Sieves only the rows of this language, and keeps all others. May be repeated.
         keep: A file of row ids, one a line, that are never removed.
         remove: A file of row ids, one a line, that are always removed.
+        recipe: Selects as a published selection did: its selection.yaml, its card (README.md, or the data set on the
+            Hub) or its link. Its fields hold where no flag says the same, and what comes out has to have its digest.
     """
 
     scores: str
@@ -140,6 +147,7 @@ class SelectRecipe:
     language: list[str] = field(default_factory=list)
     keep: str | None = None
     remove: str | None = None
+    recipe: str | None = None
 
 
 @dataclass(frozen=True)

@@ -88,6 +88,7 @@ def _score(recipe: ScoreRecipe) -> Report:
         "target_rows": scores.metadata["target_rows"],
         "target_excluded": scores.metadata["target_excluded"],
         "digest": scores.metadata["digest"],
+        **_repeated(recipe, "scores"),
         "highest": [f"{row['row_id']}  {row['score']:.4f}" for row in top],
     }
 
@@ -118,7 +119,19 @@ def _select(recipe: SelectRecipe) -> Report:
         "removed_just_above_the_cut": rows(facts["boundary"]["removed_just_above"]),
         "kept_just_below_the_cut": rows(facts["boundary"]["kept_just_below"]),
         "digest": facts["digest"],
+        "link": facts["link"],
+        **_repeated(recipe, "selection"),
     }
+
+
+def _repeated(recipe: ScoreRecipe | SelectRecipe, name: str) -> Report:
+    """Whether what came out was compared with the recipe that was to be repeated, if there was one."""
+    from tamis.permalink import read
+
+    if recipe.recipe is None:
+        return {}
+    checked = name in read(recipe.recipe)
+    return {"recipe": f"repeated, as its digest of the {name} says" if checked else f"its fields; it names no {name} to check"}
 
 
 def _export(recipe: ExportRecipe) -> Report:
