@@ -53,10 +53,14 @@ def _changed(call: Call, found: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 def listed(call: Call) -> Response:
     """The collections that the account may see, by owner."""
-    owners = call.query.get("owner", [])
-    found = [one for one in _all(call).values() if not owners or one["owner"] in owners]
-    mine = call.account
-    return call.page([one for one in found if not one["private"] or (mine and mine.owns(one["owner"]))], _PAGE)
+    owners, mine = call.query.get("owner", []), call.account
+    found = [
+        {key: value for key, value in one.items() if key != "position"}  # the client counts for itself
+        for one in _all(call).values()
+        if one["owner"] in (owners or [one["owner"]])
+        and (not one["private"] or (mine and mine.owns(one["owner"])))
+    ]
+    return call.page(found, _PAGE)
 
 
 def create(call: Call) -> Response:
