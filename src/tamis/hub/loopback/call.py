@@ -122,7 +122,7 @@ class Call:
             )
             raise Refusal(status, sentence, "RepoNotFound")
         if write or propose:
-            access.check_write(self.account, repo, propose=propose and not write)
+            access.check_write(self.account, repo, propose=propose)
         elif content:
             access.check_content(self.account, repo)
         return repo
@@ -162,6 +162,6 @@ class Route:
     handler: Callable[..., Any]
 
 
-def done(body: Mapping[str, Any] | Sequence[Any] | None = None) -> Response:
+def done(body: Mapping[str, Any] | None = None) -> Response:
     """A plain yes."""
     return JSONResponse(body or {})

@@ -39,6 +39,11 @@ class _Protocol(H11Protocol):
         super().connection_lost(exc)
         self.open_connections.pop(self.transport.get_extra_info("peername")[1], None)
 
+    @classmethod
+    def cut(cls, port: int) -> None:
+        if transport := cls.open_connections.get(port):
+            transport.abort()
+
 
 class _Server(uvicorn.Server):
     """Leaves the signals to `serve`, which has to be told before the server runs."""
@@ -71,7 +76,7 @@ def serve(root: Path, port: int) -> Iterator[dict[str, Any]]:
         with _listening(port) as listener:
             tokens = tokens_of(root)
             shutil.rmtree(root / "uploads", ignore_errors=True)  # its links were the last server's
-            app = LoopbackApp(Hub(Store(root), tokens), lambda port: _Protocol.open_connections[port].abort())
+            app = LoopbackApp(Hub(Store(root), tokens), _Protocol.cut)
             config = uvicorn.Config(
                 app, http=_Protocol, ws="none", lifespan="off", log_config=None, log_level="error",
                 access_log=False, proxy_headers=False, server_header=False, timeout_graceful_shutdown=1,

@@ -69,18 +69,9 @@ def set_hardware(call: Call, name: str) -> Response:
     return JSONResponse(_runtime(repo))
 
 
-def set_sleep(call: Call, name: str) -> Response:
-    """Sets after how many seconds without a visitor the Space would sleep."""
-    repo = call.repo("spaces", name, write=True)
-    with repo.changed() as state:
-        state["sleep"] = call.json().get("seconds")
-    return JSONResponse(_runtime(repo))
-
-
 ROUTES = [
     Route("GET", "/api/spaces/{R}/runtime", runtime),
     Route("POST", "/api/spaces/{R}/hardware", set_hardware),
-    Route("POST", "/api/spaces/{R}/sleeptime", set_sleep),
     Route("GET", "/api/spaces/{R}/{S}", settings),
     Route("POST", "/api/spaces/{R}/{S}", set_setting),
     Route("DELETE", "/api/spaces/{R}/{S}", delete_setting),
