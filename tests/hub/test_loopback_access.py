@@ -87,6 +87,13 @@ def test_what_each_token_opens(
     assert (f"access/{name}" in listed) == (about == OK)
 
 
+@pytest.mark.parametrize("name", ["", "a/b", "../x", "a b", "é", ".git"])
+def test_a_name_that_no_address_could_hold_is_refused(name: str, hub: LoopbackHub) -> None:
+    assert call(hub, "POST", "/api/repos/create", {"organization": "local", "name": name}).status == 400
+    move = {"fromRepo": "access/public", "toRepo": f"local/{name}", "type": "dataset"}
+    assert call(hub, "POST", "/api/repos/move", move).status == 400
+
+
 def test_a_stranger_may_propose_and_only_the_owner_merges(hub: LoopbackHub) -> None:
     make(hub, "local/proposals", {"a": b"1"})
     where, key = "datasets/local/proposals", hub.stranger_token
@@ -163,6 +170,7 @@ def test_no_token_is_logged_or_lies_open(hub: LoopbackHub, tmp_path: Path) -> No
     assert "/_lfs/" in log and "signature" not in log
     assert not any(one in log for one in (hub.write_token, hub.read_token, hub.stranger_token))
     assert (hub.root / "tokens.json").stat().st_mode & 0o777 == 0o600
+    assert hub.root.stat().st_mode & 0o777 == 0o700
 
 
 @pytest.mark.parametrize(

@@ -259,7 +259,9 @@ def test_an_upload_that_is_not_what_it_was_called_is_refused(hub: LoopbackHub) -
     ("text", "says"),
     [
         ("---\nlicense: mit\n---\n# x", None),
+        ("---\nlicense: mit\ndate: 2026-12-01\n---\n", None),
         ("---\nlicense: [mit\n---\n", "YAML Metadata Error"),
+        ("---\nscore: .nan\n---\n", "YAML Metadata Error"),
         ("---\n- a\n- b\n---\n", "not a mapping"),
         ("---\nlicense:\n  a: b\n---\n", '"license" must be'),
         ("---\nconfigs:\n- config_name: a\n- config_name: a\n---\n", "names a config twice"),

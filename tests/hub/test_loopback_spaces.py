@@ -12,12 +12,12 @@ from huggingface_hub import HfApi
 from huggingface_hub.errors import HfHubHTTPError
 api, name = HfApi(), "local/space-VERSION"
 api.create_repo(name, repo_type="space", space_sdk="gradio", space_variables=[{"key": "A", "value": "1"}],
-                space_secrets=[{"key": "KEY", "value": "hidden"}])
+                space_secrets=[{"key": "KEY", "value": "s3cret"}])
 before = api.get_space_runtime(name)
 api.upload_file(repo_id=name, repo_type="space", path_or_fileobj=b"pass", path_in_repo="app.py")
 api.add_space_variable(name, "B", "2", description="two")
 api.delete_space_variable(name, "A")
-api.add_space_secret(name, "OTHER", "hidden too")
+api.add_space_secret(name, "OTHER", "s3cret too")
 api.delete_space_secret(name, "KEY")
 asked = api.request_space_hardware(name, "t4-small", sleep_time=60)
 after = api.get_space_runtime(name)
@@ -49,8 +49,11 @@ def test_a_spaces_settings(version: str, hub: LoopbackHub, tmp_path: Path) -> No
         404,
     ]
     name = f"/api/spaces/local/space-{version}"
-    assert b"hidden" not in call(hub, "GET", f"{name}/secrets").body
+    assert b"s3cret" not in call(hub, "GET", f"{name}/secrets").body
     assert call(hub, "GET", f"{name}/secrets", token=hub.read_token).status == 403
+    assert not any(b"s3cret" in path.read_bytes() for path in hub.root.rglob("*.json")), (
+        "a secret lies on the disk"
+    )
     call(hub, "DELETE", "/api/repos/delete", {"organization": "local", "name": "no", "type": "space"})
 
 

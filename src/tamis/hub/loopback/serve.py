@@ -73,6 +73,7 @@ def serve(root: Path, port: int) -> Iterator[dict[str, Any]]:
     try:
         if left_in(root) and not (root / TOKENS).is_file():
             raise UsageError(f"{root}: holds something else; name another --root")
+        root.chmod(0o700)  # private repositories lie in it
         with _listening(port) as listener:
             tokens = tokens_of(root)
             shutil.rmtree(root / "uploads", ignore_errors=True)  # its links were the last server's
