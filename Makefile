@@ -57,7 +57,10 @@ $(VENV)/.ready-for-the-demo: pyproject.toml | $(bin)/python
 	touch $@
 
 # The wheels that `pip install tamis` brings: a test installs them into an empty environment, without the network.
+# And the other major version of the Hub's client, in a folder of its own that tests put in front.
+HUB_1 := huggingface_hub==1.33.0 httpx==0.28.1 httpcore==1.0.9
 $(VENV)/.ready-for-tests: $(VENV)/.ready-for-the-demo
 	$(bin)/python -m pip install --quiet --editable '.[dev]'
 	$(bin)/python -m pip download --quiet --dest $(VENV)/wheels $$($(bin)/python tests/core_requirements.py)
+	$(bin)/python -m pip install --quiet --no-deps --upgrade --target $(VENV)/hub-1 $(HUB_1)
 	touch $@

@@ -45,6 +45,9 @@ HEAVY = {
     "pandas",
     "matplotlib",
     "jinja2",
+    "huggingface_hub",
+    "starlette",
+    "uvicorn",
 }
 BLOCK = """
 import sys

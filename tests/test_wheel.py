@@ -86,4 +86,7 @@ def test_what_needs_an_extra_names_it(bin_folder: Path, tmp_path: Path) -> None:
     )
     assert done.returncode == 2
     assert "pip install 'tamis[report]'" in done.stderr and len(done.stderr.splitlines()) == 1
+    done = run(bin_folder / "tamis", "hub", "--root", tmp_path / "o", check=False)
+    assert done.returncode == 2
+    assert "pip install 'tamis[hub]'" in done.stderr and len(done.stderr.splitlines()) == 1
     assert not (tmp_path / "o").exists()

@@ -14,7 +14,7 @@ from tamis.hub.loopback.store import Repo
 OWNER = "local"
 STRANGER = "stranger"
 """Somebody else with an account: owns the namespace `stranger`, and nothing besides."""
-_TOKENS = "tokens.json"
+TOKENS = "tokens.json"
 
 
 @dataclass(frozen=True)
@@ -59,10 +59,10 @@ class Tokens:
 
 def tokens_of(root: Path) -> Tokens:
     """The tokens that a folder keeps, made at the first start; only its owner may read the file."""
-    path = root / _TOKENS
+    path = root / TOKENS
     if not path.is_file():
         made = {name: f"hf_{secrets.token_urlsafe(24)}" for name in ("write", "read", "stranger")}
-        partial = path.with_name(f".{_TOKENS}.partial")
+        partial = path.with_name(f".{TOKENS}.partial")
         partial.unlink(missing_ok=True)
         with os.fdopen(os.open(partial, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "w") as stream:
             json.dump(made, stream)

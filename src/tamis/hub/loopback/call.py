@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
-from urllib.parse import parse_qs, quote, urlencode
+from urllib.parse import parse_qsl, quote, urlencode
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
@@ -69,8 +69,10 @@ class Call:
     @property
     def query(self) -> dict[str, list[str]]:
         """All values of each key; `expand[]` is `expand`."""
-        text = self.request.scope["query_string"].decode("latin-1")
-        return {key.removesuffix("[]"): values for key, values in parse_qs(text).items()}
+        found: dict[str, list[str]] = {}
+        for key, value in parse_qsl(self.request.scope["query_string"].decode("latin-1")):
+            found.setdefault(key.removesuffix("[]"), []).append(value)
+        return found
 
     def asked(self, key: str) -> bool:
         """Whether a key of the query says yes."""
@@ -120,7 +122,7 @@ class Call:
             )
             raise Refusal(status, sentence, "RepoNotFound")
         if write or propose:
-            access.check_write(self.account, repo, propose=propose and not write)
+            access.check_write(self.account, repo, propose=propose)
         elif content:
             access.check_content(self.account, repo)
         return repo
@@ -160,6 +162,6 @@ class Route:
     handler: Callable[..., Any]
 
 
-def done(body: Mapping[str, Any] | Sequence[Any] | None = None) -> Response:
+def done(body: Mapping[str, Any] | None = None) -> Response:
     """A plain yes."""
     return JSONResponse(body or {})

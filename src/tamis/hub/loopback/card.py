@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from typing import Any
 
@@ -21,7 +22,11 @@ def read_card(text: str) -> tuple[dict[str, Any], list[str], list[str]]:
         return {}, [f"YAML Metadata Error: {error}"], []
     if not isinstance(fields, dict):
         return {}, [] if fields is None else ["YAML Metadata Error: not a mapping"], ["empty yaml metadata"]
-    return fields, [*_faults(fields)], []
+    try:
+        fields = json.loads(json.dumps(fields, default=str, allow_nan=False))  # dates become text
+    except (TypeError, ValueError) as error:
+        return {}, [f"YAML Metadata Error: {error}"], []
+    return fields, _faults(fields), []
 
 
 def tags_of(card: dict[str, Any]) -> list[str]:

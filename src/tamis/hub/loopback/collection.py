@@ -53,10 +53,14 @@ def _changed(call: Call, found: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 def listed(call: Call) -> Response:
     """The collections that the account may see, by owner."""
-    owners = call.query.get("owner", [])
-    found = [one for one in _all(call).values() if not owners or one["owner"] in owners]
-    mine = call.account
-    return call.page([one for one in found if not one["private"] or (mine and mine.owns(one["owner"]))], _PAGE)
+    owners, mine = call.query.get("owner", []), call.account
+    found = [
+        {key: value for key, value in one.items() if key != "position"}  # the client counts for itself
+        for one in _all(call).values()
+        if one["owner"] in (owners or [one["owner"]])
+        and (not one["private"] or (mine and mine.owns(one["owner"])))
+    ]
+    return call.page(found, _PAGE)
 
 
 def create(call: Call) -> Response:
@@ -85,14 +89,6 @@ def get(call: Call, namespace: str, name: str) -> Response:
     return JSONResponse(_found(call, namespace, name))
 
 
-def update(call: Call, namespace: str, name: str) -> Response:
-    """Changes title, description, theme, position or privacy."""
-    keys = ("title", "description", "theme", "position", "private")
-    with _changed(call, _found(call, namespace, name, write=True)) as changed:
-        changed |= {key: value for key, value in call.json().items() if key in keys}
-    return JSONResponse({"data": changed})
-
-
 def delete(call: Call, namespace: str, name: str) -> Response:
     """Removes a collection; what it lists stays."""
     found = _found(call, namespace, name, write=True)
@@ -116,40 +112,10 @@ def add_item(call: Call, namespace: str, name: str) -> Response:
     return JSONResponse(changed)
 
 
-def _at(found: dict[str, Any], item: str) -> int:
-    for at, one in enumerate(found["items"]):
-        if one["_id"] == item:
-            return at
-    raise Refusal(404, f"the collection has no item {item}")
-
-
-def update_item(call: Call, namespace: str, name: str, item: str) -> Response:
-    """Changes an item's note or its place."""
-    found, fields = _found(call, namespace, name, write=True), call.json()
-    at = _at(found, item)
-    with _changed(call, found) as changed:
-        moved = changed["items"].pop(at)
-        if "note" in fields:
-            moved["note"] = {"text": fields["note"]}
-        changed["items"].insert(fields.get("position", at), moved)
-    return done()
-
-
-def delete_item(call: Call, namespace: str, name: str, item: str) -> Response:
-    """Takes an item out."""
-    found = _found(call, namespace, name, write=True)
-    with _changed(call, found) as changed:
-        del changed["items"][_at(found, item)]
-    return done()
-
-
 ROUTES = [
     Route("GET", "/api/collections", listed),
     Route("POST", "/api/collections", create),
     Route("GET", "/api/collections/{namespace}/{name}", get),
-    Route("PATCH", "/api/collections/{namespace}/{name}", update),
     Route("DELETE", "/api/collections/{namespace}/{name}", delete),
     Route("POST", "/api/collections/{namespace}/{name}/items", add_item),
-    Route("PATCH", "/api/collections/{namespace}/{name}/items/{item}", update_item),
-    Route("DELETE", "/api/collections/{namespace}/{name}/items/{item}", delete_item),
 ]

@@ -28,7 +28,7 @@ _COMMITS_PAGE = 50
 
 def preupload(call: Call, kind: str, name: str, revision: str) -> Response:
     """How each file is to be sent, and what is there under its path: a client leaves out what has not changed."""
-    repo = call.repo(kind, name, write=not call.asked("create_pr"), propose=True)
+    repo = _to_change(call, kind, name, revision)
     there = repo.read_commit(repo.resolve(revision)).files
     answers = []
     for file in call.json().get("files", []):
@@ -45,7 +45,7 @@ def preupload(call: Call, kind: str, name: str, revision: str) -> Response:
 def commit(call: Call, kind: str, name: str, revision: str) -> Response:
     """Makes a commit on a branch or a pull request, or opens a pull request with it."""
     create_pr = call.asked("create_pr")
-    repo = call.repo(kind, name, write=not create_pr and not revision.startswith("refs/pr/"), propose=True)
+    repo = _to_change(call, kind, name, revision)
     assert call.account
     header, operations = _operations(call.body)
     parent = header.get("parentCommit")
@@ -80,6 +80,12 @@ def commit(call: Call, kind: str, name: str, revision: str) -> Response:
         else:
             repo.point(state, ref, sha)
     return done(answer)
+
+
+def _to_change(call: Call, kind: str, name: str, revision: str) -> Repo:
+    """The repository, if the account may commit to the revision, or open a pull request where it asks for one."""
+    proposed = call.asked("create_pr") or revision.startswith("refs/pr/")
+    return call.repo(kind, name, write=not proposed, propose=proposed)
 
 
 def commit_of_somebody(call: Call, kind: str, name: str, *, path: str, author: str) -> None:

@@ -137,19 +137,6 @@ def comment(call: Call, kind: str, name: str, num: str) -> Response:
     return done({"newMessage": event})
 
 
-def rename(call: Call, kind: str, name: str, num: str) -> Response:
-    """Gives a discussion another title."""
-    repo = call.repo(kind, name, propose=True)
-    check_author(call, repo, _found(repo.state, num)["num"])
-    assert call.account
-    with repo.changed() as state:
-        discussion, title = _found(state, num), str(call.json().get("title", ""))
-        event = _event("title-change", call.account.name, {"from": discussion["title"], "to": title})
-        discussion["title"] = title
-        discussion["events"].append(event)
-    return done({"newTitle": event})
-
-
 def change_status(call: Call, kind: str, name: str, num: str) -> Response:
     """Opens or closes a discussion; a draft becomes an open pull request."""
     repo = call.repo(kind, name, propose=True)
@@ -206,7 +193,6 @@ ROUTES = [
     Route("GET", "/api/{T}/{R}/discussions", listed),
     Route("GET", "/api/{T}/{R}/discussions/{num}", details),
     Route("POST", "/api/{T}/{R}/discussions/{num}/comment", comment),
-    Route("POST", "/api/{T}/{R}/discussions/{num}/title", rename),
     Route("POST", "/api/{T}/{R}/discussions/{num}/status", change_status),
     Route("POST", "/api/{T}/{R}/discussions/{num}/merge", merge),
 ]

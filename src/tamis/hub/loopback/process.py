@@ -58,7 +58,7 @@ class LoopbackHub:
                 said.seek(0)
                 raise WorkError(f"the loopback Hub did not start: {said.read().strip()}")
         started = json.loads(line)
-        self.endpoint = started["HF_ENDPOINT"]
+        self.endpoint = started["endpoint"]
         self.write_token, self.read_token = started["write_token"], started["read_token"]
         self.stranger_token = json.loads((self.root / "tokens.json").read_bytes())["stranger"]
         return self

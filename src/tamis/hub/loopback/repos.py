@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from starlette.responses import JSONResponse, Response
@@ -10,6 +11,7 @@ from tamis.hub.loopback.access import OWNER, can_read, check_namespace
 from tamis.hub.loopback.call import PREFIX, Call, Route, done
 from tamis.hub.loopback.card import read_card, tags_of
 from tamis.hub.loopback.refusal import Refusal
+from tamis.hub.loopback.spaces import kept
 from tamis.hub.loopback.store import KINDS, Commit, Repo, lfs_pointer
 
 _PAGE = 1000
@@ -48,16 +50,19 @@ def create(call: Call) -> Response:
         facts |= {"sdk": fields["sdk"], "hardware": fields.get("hardware") or "cpu-basic"}
         facts["sleep"] = fields.get("sleepTimeSeconds")
         for key in ("variables", "secrets"):
-            facts[key] = {one["key"]: one for one in fields.get(key) or []}
+            facts[key] = {one["key"]: kept(one, key) for one in fields.get(key) or []}
     call.hub.store.create(kind, name, call.account.name, **facts)
     return done(answer)
 
 
 def _named(call: Call, fields: dict[str, Any]) -> tuple[str, str]:
     kind = f"{fields.get('type') or 'model'}s"
-    if kind not in KINDS or not fields.get("name"):
-        raise Refusal(400, "a repository has a name, and its type is model, dataset or space")
-    return kind, f"{fields.get('organization') or (call.account.name if call.account else '')}/{fields['name']}"
+    name = f"{fields.get('organization') or (call.account.name if call.account else '-')}/{fields.get('name')}"
+    if kind not in KINDS or not re.fullmatch(r"[\w-][\w.-]*/[\w-][\w.-]*", name, re.ASCII):
+        raise Refusal(
+            400, f"{kind[:-1]} {name}: a type is model, dataset or space, a name letters, digits and -_."
+        )
+    return kind, name
 
 
 def _private(fields: dict[str, Any]) -> bool | None:
@@ -76,7 +81,8 @@ def delete(call: Call) -> Response:
 def move(call: Call) -> Response:
     """Renames a repository; its old name goes on leading to it."""
     fields = call.json()
-    kind, name = f"{fields.get('type') or 'model'}s", str(fields.get("toRepo"))
+    namespace, _, short = str(fields.get("toRepo")).partition("/")
+    kind, name = _named(call, {**fields, "organization": namespace, "name": short})
     repo = call.repo(kind, str(fields.get("fromRepo")), write=True)
     check_namespace(call.account, name.partition("/")[0])
     if call.hub.store.find(kind, name):
@@ -140,18 +146,10 @@ def listed(call: Call, kind: str) -> Response:
 def _described(call: Call, repo: Repo, commit: Commit) -> dict[str, Any]:
     card = _card(repo, commit)
     fields: dict[str, Any] = {"_id": repo.folder.name, "id": repo.name, "author": repo.name.partition("/")[0]}
-    fields |= {
-        "sha": commit.sha,
-        "lastModified": commit.date,
-        "createdAt": repo.state["created"],
-        "disabled": False,
-    }
-    fields |= {"private": repo.state["private"], "gated": repo.state["gated"], "downloads": 0, "likes": 0}
-    fields |= {
-        "tags": tags_of(card),
-        "cardData": card,
-        "usedStorage": sum(one.size for one in commit.files.values()),
-    }
+    fields |= {"sha": commit.sha, "lastModified": commit.date, "createdAt": repo.state["created"]}
+    fields |= {"private": repo.state["private"], "gated": repo.state["gated"], "disabled": False}
+    fields |= {"downloads": 0, "likes": 0, "usedStorage": sum(one.size for one in commit.files.values())}
+    fields |= {"tags": tags_of(card), "cardData": card}
     blobs = call.asked("blobs")
     fields["siblings"] = [_sibling(commit, path, blobs) for path in commit.files]
     if repo.kind == "models":

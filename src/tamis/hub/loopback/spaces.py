@@ -16,7 +16,7 @@ _APPS = {"gradio": "app.py", "docker": "Dockerfile", "static": "index.html"}
 def settings(call: Call, name: str, what: str) -> Response:
     """The variables, or the secrets without their values."""
     repo = call.repo("spaces", name, write=what == "secrets")
-    return JSONResponse(_shown(repo, what))
+    return JSONResponse(repo.state[what])
 
 
 def set_setting(call: Call, name: str, what: str) -> Response:
@@ -25,8 +25,14 @@ def set_setting(call: Call, name: str, what: str) -> Response:
     if not fields.get("key") or "value" not in fields:
         raise Refusal(400, "a key and a value are needed")
     with repo.changed() as state:
-        state[what][fields["key"]] = {**fields, "updatedAt": now()}
-    return JSONResponse(_shown(repo, what))
+        state[what][fields["key"]] = kept(fields, what)
+    return JSONResponse(repo.state[what])
+
+
+def kept(fields: dict[str, Any], what: str) -> dict[str, Any]:
+    """What is written down of a variable or a secret: as nothing runs here, never a secret's value."""
+    hidden = ("value",) if what == "secrets" else ()
+    return {**{key: value for key, value in fields.items() if key not in hidden}, "updatedAt": now()}
 
 
 def delete_setting(call: Call, name: str, what: str) -> Response:
@@ -35,13 +41,7 @@ def delete_setting(call: Call, name: str, what: str) -> Response:
     with repo.changed() as state:
         if state[what].pop(key, None) is None:
             raise Refusal(404, f"there is no {key} among the {what}")
-    return JSONResponse(_shown(repo, what))
-
-
-def _shown(repo: Repo, what: str) -> dict[str, Any]:
-    hidden = ("value",) if what == "secrets" else ()
-    found = repo.state[what]
-    return {key: {k: v for k, v in one.items() if k not in hidden} for key, one in found.items()}
+    return JSONResponse(repo.state[what])
 
 
 def runtime(call: Call, name: str) -> Response:
@@ -69,18 +69,9 @@ def set_hardware(call: Call, name: str) -> Response:
     return JSONResponse(_runtime(repo))
 
 
-def set_sleep(call: Call, name: str) -> Response:
-    """Sets after how many seconds without a visitor the Space would sleep."""
-    repo = call.repo("spaces", name, write=True)
-    with repo.changed() as state:
-        state["sleep"] = call.json().get("seconds")
-    return JSONResponse(_runtime(repo))
-
-
 ROUTES = [
     Route("GET", "/api/spaces/{R}/runtime", runtime),
     Route("POST", "/api/spaces/{R}/hardware", set_hardware),
-    Route("POST", "/api/spaces/{R}/sleeptime", set_sleep),
     Route("GET", "/api/spaces/{R}/{S}", settings),
     Route("POST", "/api/spaces/{R}/{S}", set_setting),
     Route("DELETE", "/api/spaces/{R}/{S}", delete_setting),

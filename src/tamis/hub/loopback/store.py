@@ -70,13 +70,12 @@ class Store:
     """All repositories below a folder.
 
     Args:
-        root: The folder; it is made if it is not there.
+        root: The folder.
     """
 
     def __init__(self, root: Path) -> None:
         self.root = root
         self._names_file = root / "names.json"
-        root.mkdir(parents=True, exist_ok=True)
         self._names: dict[str, Any] = {"repos": {}, "moved": {}}
         if self._names_file.is_file():
             self._names = json.loads(self._names_file.read_bytes())
