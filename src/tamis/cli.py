@@ -18,6 +18,7 @@ import yaml
 from jsonargparse import ActionYesNo, ArgumentError, ArgumentParser, Namespace, get_loader
 
 from tamis.errors import UsageError, WorkError, missing_extra
+from tamis.names import printable
 from tamis.verbs import VERBS, Report, Verb
 
 Made = Report | Iterator[Report] | None
@@ -103,7 +104,7 @@ def _run(arguments: Sequence[str], work: Callable[[Any], Made] | None) -> int:
         if "--debug" in arguments:
             traceback.print_exc()
         shown = missing_extra("attribution", error) if isinstance(error, ImportError) else error
-        print(f"tamis: {' '.join(str(shown).splitlines())}", file=sys.stderr)
+        print(f"tamis: {printable(' '.join(str(shown).splitlines()))}", file=sys.stderr)
         return 1 if isinstance(error, (WorkError, OSError)) else 2
     if report is not None:
         _print(report, given.format)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import fields
+from math import isfinite
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, urlencode, urlsplit
@@ -20,7 +21,14 @@ from tamis.recipe import ScoreRecipe, SelectRecipe
 
 
 def _boolean(text: str) -> bool:
-    return {"true": True, "false": False}[text.lower()]
+    return {"true": True, "false": False}[text]
+
+
+def _number(text: str) -> float:
+    number = float(text)
+    if not isfinite(number):
+        raise ValueError("not finite")
+    return number
 
 
 def _digest(text: str) -> str:
@@ -34,8 +42,8 @@ _FIELDS: dict[str, Callable[[str], Any]] = {
     "aggregate": str,
     "topk": int,
     "split_targets": _boolean,
-    "weight": float,
-    "ratio": float,
+    "weight": _number,
+    "ratio": _number,
     "source": str,
     "language": str,
 }
@@ -45,7 +53,6 @@ _OF_SELECTIONS = (*[*_FIELDS][5:], "keep", "remove")
 _LISTS = ("weight", "source", "language", "target")
 _SELECTION, _CARD = "selection.yaml", "README.md"
 _UNDERSTOOD = f"a {_SELECTION}, a card ({_CARD}, or its data set on the Hub) or a link"
-_LONGEST = 1 << 16
 
 
 def query(block: Mapping[str, Any]) -> str:
@@ -59,13 +66,13 @@ def query(block: Mapping[str, Any]) -> str:
     """
     recipe = block.get("recipe")
     if not isinstance(recipe, Mapping):
-        raise UsageError(f"--recipe: it holds no recipe of a selection; understood: {_UNDERSTOOD}")
+        raise UsageError(f"it holds no recipe of a selection; understood: {_UNDERSTOOD}")
     pairs = []
     for key, value in [*recipe.items(), *((key, block[key]) for key in _DIGESTS if key in block)]:
         for one in value if isinstance(value, list) else [value]:
             if not isinstance(one, str | int | float):
-                raise UsageError(f"--recipe: its {key!s:.40} is neither text nor a number")
-            pairs.append((str(key), str(one)))
+                raise UsageError(f"its {str(key)[:40]!r} is neither text nor a number")
+            pairs.append((str(key), str(one).lower() if isinstance(one, bool) else str(one)))
     return urlencode(pairs)
 
 
@@ -78,20 +85,22 @@ def parse(text: str) -> dict[str, Any]:
     held = urlsplit(text).query if "://" in text else text.rpartition("?")[2]
     try:
         pairs = parse_qsl(held, keep_blank_values=True, strict_parsing=True, errors="strict")
-    except ValueError as error:
-        raise UsageError("--recipe: the link holds no recipe in its query (?similarity=...&ratio=...)") from error
+    except ValueError:
+        pairs = []
+    if not pairs:
+        raise UsageError("the link holds no recipe in its query (?similarity=...&ratio=...)")
     found: dict[str, Any] = {}
     for key, value in pairs:
         kind = _FIELDS.get(key, _digest if key in _DIGESTS else None)
         if kind is None:
             valid = ", ".join((*_FIELDS, *_DIGESTS))
-            raise UsageError(f"--recipe: the link has the unknown key {key[:40]!r}; valid: {valid}")
+            raise UsageError(f"the link has the unknown key {key[:40]!r}; valid: {valid}")
         try:
             one = kind(value)
         except (ValueError, KeyError) as error:
-            raise UsageError(f"--recipe: the link's {key} {value[:80]!r} is not one") from error
+            raise UsageError(f"the link's {key} {value[:80]!r} is not one") from error
         if key in found and key not in _LISTS:
-            raise UsageError(f"--recipe: the link has {key} twice")
+            raise UsageError(f"the link has {key} twice")
         found[key] = [*found.get(key, []), one] if key in _LISTS else one
     recipe = {key: value for key, value in found.items() if key in _FIELDS}
     return {"recipe": recipe, **{key: value for key, value in found.items() if key in _DIGESTS}}
@@ -103,27 +112,43 @@ def read(text: str) -> dict[str, Any]:
     Raises:
         UsageError: There is none, or it is not whole.
     """
-    if "://" in text or len(text) > _LONGEST:
-        return parse(text[:_LONGEST])
     path = Path(text)
-    if path.is_dir():
-        path = next((file for name in (_SELECTION, _CARD) if (file := path / name).is_file()), path / _SELECTION)
-    if path.is_file():
+    if "://" in text or text.startswith("?") or ("=" in text and not _is_there(path)):
         try:
-            return parse(query(_block(path.read_text(encoding="utf-8"))))
-        except (OSError, ValueError, yaml.YAMLError) as error:
-            reason = str(error).removeprefix("--recipe: ") if isinstance(error, UsageError) else "cannot be read"
-            raise UsageError(f"--recipe {path}: {reason}") from error
-    if "=" in text:
-        return parse(text)
-    from tamis.hub.fetch import is_repo_id, read_card
-
-    if not is_repo_id(text):
-        raise UsageError(f"--recipe {text}: there is no such file; understood: {_UNDERSTOOD}")
+            return parse(text)
+        except UsageError as error:
+            raise UsageError(f"--recipe: {error}") from error
     try:
-        return parse(query(_block(read_card(text))))
-    except ValueError as error:
-        raise UsageError(f"--recipe {text}: {str(error).removeprefix('--recipe: ')}") from error
+        held = _file(path).read_text(encoding="utf-8") if _is_there(path) else _card_on_hub(text)
+        return parse(query(_block(held)))
+    except (OSError, ValueError) as error:
+        raise UsageError(f"--recipe {text}: {error.strerror if isinstance(error, OSError) else error}") from error
+
+
+def _is_there(path: Path) -> bool:
+    try:
+        return path.exists()
+    except OSError:  # a link may be longer than a name
+        return False
+
+
+def _file(path: Path) -> Path:
+    """The file itself, or the one that says it in a folder."""
+    if not path.is_dir():
+        return path
+    inside = [file for name in (_SELECTION, _CARD) if (file := path / name).is_file()]
+    if not inside:
+        raise UsageError(f"neither {_SELECTION} nor {_CARD} is in this folder")
+    return inside[0]
+
+
+def _card_on_hub(name: str) -> str:
+    from tamis.hub.fetch import commit_of, is_repo_id
+    from tamis.hub.ranges import HubFiles, text_of
+
+    if not is_repo_id(name):
+        raise UsageError(f"there is no such file; understood: {_UNDERSTOOD}")
+    return text_of(HubFiles(name, commit_of(name)), _CARD)
 
 
 def _block(text: str) -> Mapping[str, Any]:
@@ -137,7 +162,10 @@ def _block(text: str) -> Mapping[str, Any]:
     if text.startswith("---"):
         block = split(text)[0].get("tamis")
         return block if isinstance(block, Mapping) else {}
-    facts = yaml.safe_load(text)
+    try:
+        facts = yaml.safe_load(text)
+    except yaml.YAMLError:
+        facts = None
     link = facts.get("link") if isinstance(facts, dict) else None
     return parse(link) if isinstance(link, str) else {}
 

@@ -23,7 +23,7 @@ import yaml
 
 from tamis import permalink
 from tamis.errors import UsageError
-from tamis.influence.scores import EXCLUDED, Scores, order_by, portable_scores, read_scores
+from tamis.influence.scores import EXCLUDED, order_by, portable_scores, read_scores
 from tamis.provenance import claim_folder, write_parquet, write_whole
 from tamis.recipe import SelectRecipe, digest, to_dict
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from tamis.errors import missing_extra
 from tamis.recipe import (
+    DownloadRecipe,
     EmbedRecipe,
     ExportRecipe,
     HubRecipe,
@@ -131,7 +132,11 @@ def _repeated(recipe: ScoreRecipe | SelectRecipe, name: str) -> Report:
     if recipe.recipe is None:
         return {}
     checked = name in read(recipe.recipe)
-    return {"recipe": f"repeated, as its digest of the {name} says" if checked else f"its fields; it names no {name} to check"}
+    return {
+        "recipe": f"repeated, as its digest of the {name} says"
+        if checked
+        else f"its fields; it names no {name} to check"
+    }
 
 
 def _export(recipe: ExportRecipe) -> Report:
@@ -187,6 +192,21 @@ def _publish(recipe: PublishRecipe) -> Report:
     }
 
 
+def _download(recipe: DownloadRecipe) -> Report:
+    from tamis.hub.download import download
+
+    done = download(recipe)
+    return {
+        "wrote": recipe.output_dir,
+        "rows": done.rows,
+        "removed": f"{done.removed} of {done.sieved} sieved rows",
+        "fetched": f"{done.fetched} of {done.size} bytes ({done.fetched / done.size:.1%})",
+        **({"commit": done.commit} if done.commit else {}),
+        "link": done.link,
+        "load": f'load_dataset("{recipe.output_dir}")',
+    }
+
+
 def _hub(recipe: HubRecipe) -> Iterator[Report]:
     from pathlib import Path
 
@@ -206,6 +226,7 @@ VERBS = {
     ),
     "export": Verb(ExportRecipe, _export, "a selection -> a folder that load_dataset reads at any ratio"),
     "publish": Verb(PublishRecipe, _publish, "a folder -> one release on the Hub, whole or not at all", "folder"),
+    "download": Verb(DownloadRecipe, _download, "a published data set -> what any ratio leaves of it", "repo_id"),
     "hub": Verb(HubRecipe, _hub, "a folder -> a Hub on 127.0.0.1 that the real clients talk to"),
     "verify": Verb(VerifyRecipe, _verify, "a gradient index -> whether it is whole; writes nothing", "index"),
 }

@@ -62,18 +62,15 @@ def find_set(name: str) -> str:
     return str(found.folder) if found else name
 
 
-def read_card(name: str) -> str:
-    """The README.md of a data set on the Hub.
+def commit_of(name: str, revision: str | None = None) -> str:
+    """The commit that a revision of a data set on the Hub is now; asked of the Hub, never of a cache.
 
     Raises:
-        UsageError: There is none, or no right to read it.
+        UsageError: There is no such data set or revision, or no right to see it; or `HF_HUB_OFFLINE` is set.
         WorkError: The Hub cannot be reached.
     """
-    where = f"{name}: no such file here, and on the Hub"
-    client = api()
-    commit = asked(where, client.repo_info, name, repo_type="dataset").sha
-    path = _read(name, client.hf_hub_download, name, "README.md", repo_type="dataset", revision=commit)
-    return Path(path).read_text(encoding="utf-8")
+    what = f"{name}: no such file or folder here, and on the Hub"
+    return str(asked(what, api().repo_info, name, repo_type="dataset", revision=revision).sha)
 
 
 def _index(name: str, revision: str | None, or_rows: bool = False) -> Found | None:
@@ -96,8 +93,7 @@ def _index(name: str, revision: str | None, or_rows: bool = False) -> Found | No
             ) from error
         return Found(Path(folder), Path(folder).name)
     client = api()
-    here = f"{name}: no such folder here, and on the Hub"
-    commit = str(asked(here, client.repo_info, name, **where).sha)
+    commit = commit_of(name, revision)
     if not asked(name, client.file_exists, name, MANIFEST, repo_type="dataset", revision=commit):
         return None
     # By the revision's own name, which the cache then knows for work offline.

@@ -166,7 +166,7 @@ def in_words(scores: Mapping[str, Any]) -> str:
 
 
 def portable_scores(metadata: Mapping[str, Any]) -> dict[str, Any]:
-    """What makes scores with this metadata again anywhere: the fields of their recipe, and digests that check it."""
+    """What makes scores with this metadata again anywhere: the fields of their recipe, and what checks it."""
     names = ("similarity", "aggregate", "topk", "split_targets")
     fields = {name: metadata[name] for name in names if name in metadata}
     if "targets" in metadata:
