@@ -116,8 +116,30 @@ def download(recipe: DownloadRecipe) -> Downloaded:
 
 
 def _of_all(there: Published, recipe: DownloadRecipe) -> _Cut:
-    n = there.sieved
-    return _Cut(n, cut(recipe.ratio, n, keep=there.named_by_keep, remove=there.named_by_remove))
+    n, column = there.sieved, there.columns["order"]
+    cutting = _Cut(n, cut(recipe.ratio, n, keep=there.named_by_keep, remove=there.named_by_remove))
+    parts = there.parts.values()
+    spans = [_span(part, number, column) for part in parts for number in range(part.num_row_groups)]
+    if not any(highest >= cutting.below - 1 for _, highest in spans):
+        raise _not_all(there, cutting)
+    return cutting
+
+
+def _not_all(there: Published, cutting: _Cut) -> UsageError:
+    return UsageError(
+        f"{there.name}: does not hold each of the {cutting.below} sieved rows that this ratio leaves; if it was "
+        "published without its removed rows, ask for its own ratio or a higher one"
+    )
+
+
+def _span(part: pq.ParquetFile, group: int, column: str) -> tuple[float, float]:
+    """The lowest and highest order in a row group, as far as the file's end says it; none of rows without one."""
+    metadata = part.metadata
+    leaf = [metadata.schema.column(i).path for i in range(metadata.num_columns)].index(column)
+    known, rows = metadata.row_group(group).column(leaf).statistics, metadata.row_group(group).num_rows
+    if known is not None and known.has_null_count and known.null_count == rows:
+        return np.inf, -np.inf
+    return (known.min, known.max) if known is not None and known.has_min_max else (-np.inf, np.inf)
 
 
 def _within_subset(there: Published, recipe: DownloadRecipe) -> _Cut:
@@ -168,18 +190,14 @@ def _inside(table: pa.Table, scored: np.ndarray, recipe: DownloadRecipe, name: s
 
 def _groups(part: pq.ParquetFile, path: str, cutting: _Cut, column: str) -> list[_Group]:
     """The row groups that may hold kept rows."""
-    metadata, found, start = part.metadata, [], 0
-    leaf = [metadata.schema.column(i).path for i in range(metadata.num_columns)].index(column)
-    for number in range(metadata.num_row_groups):
-        about = metadata.row_group(number)
-        group = _Group(number, start, start + about.num_rows)
+    found, start = [], 0
+    for number in range(part.num_row_groups):
+        group = _Group(number, start, start + part.metadata.row_group(number).num_rows)
         start = group.end
         if cutting.orders is not None:
             holds = bool((cutting.orders[path][group.start : group.end] < cutting.below).any())
         else:
-            known = about.column(leaf).statistics
-            nothing = known is not None and known.null_count == about.num_rows
-            holds = not nothing and (known is None or not known.has_min_max or known.min < cutting.below)
+            holds = _span(part, number, column)[0] < cutting.below
         if holds:
             found.append(group)
     return found
@@ -208,10 +226,7 @@ def _write(stream: IO[bytes], there: Published, plan: Mapping[str, Sequence[_Gro
     if writer:
         writer.close()
     if not np.array_equal(np.sort(found[found >= 0]), np.arange(cutting.below)):
-        raise UsageError(
-            f"{there.name}: does not hold each of the {cutting.below} sieved rows that this ratio leaves; if it "
-            "was published without its removed rows, ask for its own ratio or a higher one"
-        )
+        raise _not_all(there, cutting)
     return len(found)
 
 

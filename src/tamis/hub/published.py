@@ -66,9 +66,7 @@ def open_published(name: str, revision: str | None) -> Published:
     size = files.fetched
     block = metadata["tamis"]
     columns = {str(ours): str(theirs) for ours, theirs in block["columns"].items()}
-    # The largest config first, so that its rows keep their order.
-    listed = sorted(configs(metadata), key=lambda one: bool(one["config_name"] != "all"))
-    sizes = files.sizes(dict.fromkeys(path for config in listed for path in paths_of(config)))
+    sizes = files.sizes(_paths(metadata))
     parts = {path: _opened(files, path, bytes_, columns) for path, bytes_ in sizes.items()}
     licence = {key: text for key, text in metadata.items() if key.startswith("license") and isinstance(text, str)}
     counts = {name.replace("rows_", ""): block[name] for name in _COUNTS}
@@ -96,6 +94,7 @@ def _front_matter(files: Files) -> dict[str, Any]:
         if not isinstance(block, dict) or not isinstance(block.get("columns"), dict):
             raise ValueError("it has no tamis block with columns")
         parse(query(block))
+        _paths(metadata)
         lacking = [name for name in _COUNTS if not isinstance(block.get(name), int)]
         lacking += [name for name in _COLUMNS if name not in block["columns"]]
         if lacking:
@@ -103,6 +102,22 @@ def _front_matter(files: Files) -> dict[str, Any]:
     except ValueError as error:
         raise UsageError(f"{files.name}: its card is not one of tamis export: {error}") from error
     return metadata
+
+
+def _paths(metadata: Mapping[str, Any]) -> list[str]:
+    """The Parquet files, those of the largest config first, so that its rows keep their order.
+
+    Raises:
+        ValueError: The card does not list them.
+    """
+    try:
+        listed = sorted(configs(metadata), key=lambda one: bool(one["config_name"] != "all"))
+        paths = [path for config in listed for path in paths_of(config)]
+    except (TypeError, KeyError) as error:
+        raise ValueError("its configs are not lists of files") from error
+    if not paths or not all(isinstance(path, str) for path in paths):
+        raise ValueError("its configs are not lists of files")
+    return [*dict.fromkeys(paths)]
 
 
 def _opened(files: Files, path: str, size: int, columns: Mapping[str, str]) -> pq.ParquetFile:

@@ -119,7 +119,7 @@ def _all_there(name: str, wanted: list[str], found: Iterable[str]) -> list[str]:
 
 
 class Ranged(io.RawIOBase):
-    """A file of `files` that pyarrow reads: a read is one range, nothing is read ahead, and its end is read once."""
+    """A file of `files` that pyarrow reads: a read is one range, nothing is read ahead, and the end but once."""
 
     def __init__(self, files: Files, path: str, size: int) -> None:
         self._files, self._path, self._size = files, path, size
