@@ -31,6 +31,7 @@ REQUIRED = {
     "select": {"scores": "scores", "output_dir": "out"},
     "report": {"selection": "selection", "output_dir": "out"},
     "export": {"selection": "selection", "output_dir": "out"},
+    "download": {"repo_id": "me/data", "output_dir": "out"},
     "hub": {"root": "root"},
     "verify": {"index": "index"},
 }

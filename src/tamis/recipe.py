@@ -189,7 +189,7 @@ class DownloadRecipe:
 
     repo_id: str
     output_dir: str
-    ratio: float
+    ratio: float = 0.2
     source: list[str] = field(default_factory=list)
     language: list[str] = field(default_factory=list)
     revision: str | None = None

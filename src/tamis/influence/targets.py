@@ -144,15 +144,15 @@ def _embedded(path: str, place: str, recipe: ScoreRecipe, pool: GradientIndex) -
         raise missing_extra("attribution", error) from error
     try:
         own = EmbedRecipe(output_dir=str(Path(recipe.output_dir) / place), **pool.manifest["recipe"])
-    except TypeError as error:
+        gradient = pool.manifest["identity"]["gradient"]
+        commit, dtype = gradient["model_revision"], gradient["dtype"]
+    except (TypeError, KeyError) as error:
         raise UsageError(f"{recipe.index}: was made by a version of tamis that this one does not know") from error
     if own.trust_remote_code and pool.folder != Path(recipe.index):  # somebody else trusted it
         raise UsageError(
             f"{recipe.index}: to embed {path} like it runs the code of {own.model_name_or_path}; embed it by "
             "tamis embed --trust_remote_code, if you trust it, and give that index"
         )
-    gradient = pool.manifest["identity"]["gradient"]
-    commit = gradient["model_revision"]  # of the index, where the model's branch may have moved since
     return embed(
         replace(
             own,
@@ -161,9 +161,10 @@ def _embedded(path: str, place: str, recipe: ScoreRecipe, pool: GradientIndex) -
             dataset_split=recipe.target_split,
             dataset_revision=None,
             append=False,
+            # Of the index, where the model's branch may have moved since.
             model_revision=own.model_revision if commit.startswith("sha256:") else commit,
             max_samples=None,
-            dtype=gradient["dtype"],  # `auto` may have meant another type on the index's device
+            dtype=dtype,  # `auto` may have meant another type on the index's device
             device=recipe.device,
         ),
         expect=gradient,
