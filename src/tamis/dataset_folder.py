@@ -102,8 +102,7 @@ def export(recipe: ExportRecipe) -> Exported:
         _write(dataset.select(mine), folder, name, recipe.row_group_rows)
     facts = _facts(folder, selection, configs, names)
     facts["tamis"] = {**block, "columns": names}
-    if (benchmark := cards.eval_yaml(human)) is not None:
-        write_whole(folder / "eval.yaml", benchmark.encode())
+    _write_benchmark(folder, human)
     write_whole(folder / "README.md", cards.render("dataset", facts, human).encode())
     return Exported(
         folder,
@@ -169,6 +168,15 @@ def _refuse_benchmark(card: str | None, human: Mapping[str, Any], configs: Mappi
             )
 
 
+def _write_benchmark(folder: Path, human: Mapping[str, Any]) -> None:
+    """Writes `eval.yaml`, or removes that of a `card.yaml` which asked for one before."""
+    text = cards.eval_yaml(human)
+    if text is None:
+        (folder / "eval.yaml").unlink(missing_ok=True)
+    else:
+        write_whole(folder / "eval.yaml", text.encode())
+
+
 def _with_our_columns(rows: Rows, selection: Selection) -> tuple[Dataset, dict[str, str]]:
     """The source rows with our columns beside their own, and the names that these have.
 
@@ -217,7 +225,7 @@ def _cut(selection: Selection, ratio: Fraction) -> int:
 
 
 def _members(selection: Selection, bands: Sequence[_Band], rows: int) -> dict[str, np.ndarray]:
-    """The positions of the rows of each band that has any, by rising order."""
+    """The positions of the rows of each band, by rising order."""
     order = np.full(rows, _NO_ORDER)
     for part in (selection.kept, selection.removed):
         order[part["index"].to_numpy()] = part["order"].to_numpy()

@@ -88,7 +88,7 @@ def index_facts(index: GradientIndex) -> dict[str, Any]:
         "rows": index.manifest["rows"],
         "excluded": index.manifest["excluded"],
         "shards": len(index.manifest["shards"]),
-        "shard_bytes": sum((index.folder / name).stat().st_size for name in index.manifest["shards"]),
+        "languages": sorted(index.rows["language"].unique().to_pylist()),
         "configs": {
             name: {**parquet_facts(index.folder, [file]), "features": features_of(index.folder / file)}
             for name, file, rows in tables
@@ -103,7 +103,7 @@ def source_facts(source: Mapping[str, Any]) -> dict[str, Any]:
     name = str(source.get("dataset_name", "unnamed rows"))
     known = {key: source.get(f"dataset_{key}") for key in ("config", "split", "revision")}
     where = {} if is_local(name) else {"id": name, **{k: v for k, v in known.items() if v is not None}}
-    return {"name": shown(name), **where, "rows": source["rows"]}
+    return {"name": shown(name), **where}
 
 
 def parquet_facts(folder: Path, files: Sequence[str]) -> dict[str, Any]:
@@ -181,13 +181,15 @@ def _common(human: Mapping[str, Any], tags: Sequence[str]) -> dict[str, Any]:
     return {**known, **gated, "tags": [*dict.fromkeys([*tags, *human.get("tags", [])])]}
 
 
-def _data(human: Mapping[str, Any], source: Mapping[str, Any], rows: int, tags: Sequence[str]) -> dict[str, Any]:
+def _data(facts: Mapping[str, Any], human: Mapping[str, Any], tags: Sequence[str]) -> dict[str, Any]:
     """What the front matters of a data set and of an index have."""
+    languages = [name for name in facts["languages"] if re.fullmatch("[a-z]{2,3}", name)]  # others are refused
+    size = next((name for power, name in _SIZES if facts["rows"] < 10**power), "10M<n<100M")
     return {
-        **_common(human, tags),
-        "size_categories": [next((name for power, name in _SIZES if rows < 10**power), "10M<n<100M")],
+        **_common({"language": languages, **human}, tags),
+        "size_categories": [size],
         "task_categories": human.get("task_categories"),
-        "source_datasets": [source["id"]] if "id" in source else [],
+        "source_datasets": [facts["source"]["id"]] if "id" in facts["source"] else [],
     }
 
 
@@ -218,14 +220,12 @@ def _configs(facts: Mapping[str, Any], default: str) -> dict[str, Any]:
 
 def _dataset_front(facts: Mapping[str, Any], human: Mapping[str, Any]) -> dict[str, Any]:
     tags = ("tamis", "data-filtering", "gradient-attribution")
-    languages = [name for name in facts["languages"] if re.fullmatch("[a-z]{2,3}", name)]
-    front = _data({"language": languages, **human}, facts["source"], facts["rows"], tags)
-    return {**front, **_configs(facts, facts["default"]), "tamis": facts["tamis"]}
+    return {**_data(facts, human, tags), **_configs(facts, facts["default"]), "tamis": facts["tamis"]}
 
 
 def _gradients_front(facts: Mapping[str, Any], human: Mapping[str, Any]) -> dict[str, Any]:
     tags = ("tamis", "gradients", "gradient-attribution")
-    return {**_data(human, facts["source"], facts["rows"], tags), **_configs(facts, "rows")}
+    return {**_data(facts, human, tags), **_configs(facts, "rows")}
 
 
 def _model_front(facts: Mapping[str, Any], human: Mapping[str, Any]) -> dict[str, Any]:
