@@ -8,7 +8,7 @@ only a list of files, as is every other config, and no row is stored twice. Any 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -19,63 +19,23 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-import yaml
 
 from tamis.errors import UsageError
+from tamis.hub import cards
+from tamis.hub.human_facts import read_human_facts
 from tamis.influence.scores import in_words
 from tamis.provenance import claim_folder, whole, write_whole
 from tamis.recipe import STANDARD_RATIOS, ExportRecipe, digest
 from tamis.rows import Rows, read_rows
-from tamis.selection import OUTSIDE, Selection, cut, read_selection
+from tamis.selection import OUTSIDE, Selection, cut, portable, read_selection
 
 if TYPE_CHECKING:
     from datasets import Dataset
 
-OUR_COLUMNS = ("row_id", "score", "order", "rank", "source_index", "reason")
+OUR_COLUMNS = ("row_id", "score", "order", "rank", "source_index", "reason", "source", "language")
 _UNSCORED = "unscored"
 _NO_ORDER = OUTSIDE - 1
-
-CARD = """---
-{yaml}---
-
-# {source}, sieved by tamis
-
-{total} rows of `{source}`, each with the similarity of its gradient to a target set of {target_rows} rows
-({similarity}, {aggregate}). {default} leaves out the {k} highest-scored of {n} sieved rows ({rate:.2%}).
-Selection `{digest}`.
-
-```python
-from datasets import load_dataset
-
-{example}
-```
-
-Any other ratio is a filter on `{order}`: keep the rows below n - k, for n = {n} sieved rows and k removed ones,
-here 33 %. It reads {read:,} of {whole:,} compressed bytes.
-
-```python
-rows = load_dataset("path/to/this/folder", "all", filters=[("{order}", "<", {below})], \
-verification_mode="no_checks")
-```
-
-Columns beside the source's own: {columns}. `rows.sort("{source_index}")` restores the original order.
-
-## Removed by source
-
-| source | rows | removed | rate |
-|---|---|---|---|
-{rates}
-
-## Rows without a score
-
-They are in no `drop` and no `removed` config, only in `unscored` and `all`.
-
-{unscored}
-## What is not established
-
-A high score says that a row's gradient resembles those of the target set. It is not a proof that training on the
-row causes harm, nor that a low-scored row is harmless; another target set gives another ranking.
-"""
+_COUNTS = ("rows_sieved", "named_by_keep", "named_by_remove")
 
 
 @dataclass(frozen=True)
@@ -89,6 +49,7 @@ class Exported:
         files: The bytes of each Parquet file.
         order_column: The name of our `order` column, which differs where the source has one of that name.
         sieved: n: `order < n - k` keeps all but the k highest-scored rows.
+        facts: What the card says.
     """
 
     folder: Path
@@ -97,6 +58,7 @@ class Exported:
     files: dict[str, int]
     order_column: str
     sieved: int
+    facts: dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -112,44 +74,45 @@ def export(recipe: ExportRecipe) -> Exported:
     """The data set folder of a selection, written to `recipe.output_dir`.
 
     Raises:
-        UsageError: The selection or its source rows cannot be read, or the source rows are no longer those scored.
+        UsageError: The selection, its source rows or the `card.yaml` cannot be read, the source rows are no longer
+            those scored, or there would be nothing in the folder.
     """
+    human = read_human_facts(recipe.card, "dataset") if recipe.card else {}
     selection = read_selection(recipe.selection)
-    source = selection.facts["scores"]["source"]
-    rows = read_rows(
-        source["dataset_name"],
-        config=source.get("dataset_config"),
-        split=source.get("dataset_split", "train"),
-        revision=source.get("dataset_revision"),
-        max_samples=source.get("max_samples"),
-    )
-    if rows.fingerprint != source["fingerprint"]:
-        raise UsageError(f"{rows.name}: the rows are no longer those that were scored; embed and score them again")
-    folder = claim_folder(recipe, digest({"selection": selection.facts["digest"], "rows": recipe.row_group_rows}))
+    rows = _scored_rows(selection)
+    block = _portable(recipe.selection, selection.facts)
+    if recipe.leave_out_removed and not len(selection.kept):
+        raise UsageError(f"{recipe.selection}: removes every row, so --leave_out_removed leaves nothing to write")
     dataset, names = _with_our_columns(rows, selection)
     chosen = Fraction(str(selection.facts["ratio"]))
     ratios = sorted({chosen, *map(Fraction, STANDARD_RATIOS)})
+    if recipe.leave_out_removed:
+        ratios = [ratio for ratio in ratios if ratio >= chosen]
     bands = _bands(selection, ratios)
-    order = np.full(len(rows), _NO_ORDER)
-    for part in (selection.kept, selection.removed):
-        order[part["index"].to_numpy()] = part["order"].to_numpy()
-    counts = {}
-    for band in bands:
-        mine = np.flatnonzero((order >= band.low) & (order < band.high))
-        mine = mine[np.argsort(order[mine], kind="stable")]
-        counts[band.name] = _write(dataset.select(mine), folder, band.name, recipe.row_group_rows)
-
-    configs = _configs(ratios, bands, counts)
-    exported = Exported(
+    members = _members(selection, bands, len(rows))
+    if recipe.leave_out_removed:
+        del members[bands[0].name]
+    configs = _configs(ratios, bands, members, recipe.leave_out_removed)
+    _refuse_benchmark(recipe.card, human, configs)
+    identity = {"selection": selection.facts["digest"], "rows": recipe.row_group_rows}
+    if recipe.leave_out_removed:  # at its default it is left out, so that earlier digests stay
+        identity["leave_out_removed"] = True
+    folder = claim_folder(recipe, digest(identity))
+    for name, mine in members.items():
+        _write(dataset.select(mine), folder, name, recipe.row_group_rows)
+    facts = _facts(folder, selection, configs, names)
+    facts["tamis"] = {**block, "columns": names}
+    _write_benchmark(folder, human)
+    write_whole(folder / "README.md", cards.render("dataset", facts, human).encode())
+    return Exported(
         folder,
-        f"drop-{_percent(chosen)}",
-        {name: sum(counts[file] for file in files) for name, files in configs.items()},
+        facts["default"],
+        {name: config["rows"] for name, config in facts["configs"].items()},
         {path.name: path.stat().st_size for path in sorted((folder / "data").glob("*.parquet"))},
         names["order"],
         selection.facts["rows_sieved"],
+        facts,
     )
-    write_whole(folder / "README.md", _card(exported, selection, configs, names).encode())
-    return exported
 
 
 def filter_cost(folder: Path | str, below: int, column: str = "order") -> tuple[int, int]:
@@ -174,23 +137,69 @@ def _percent(ratio: Fraction) -> str:
     return f"{whole:0>2}{dot}{rest}"
 
 
+def _scored_rows(selection: Selection) -> Rows:
+    source = selection.facts["scores"]["source"]
+    rows = read_rows(
+        source["dataset_name"],
+        config=source.get("dataset_config"),
+        split=source.get("dataset_split", "train"),
+        revision=source.get("dataset_revision"),
+        max_samples=source.get("max_samples"),
+    )
+    if rows.fingerprint != source["fingerprint"]:
+        raise UsageError(f"{rows.name}: the rows are no longer those that were scored; embed and score them again")
+    return rows
+
+
+def _portable(path: str, facts: Mapping[str, Any]) -> dict[str, Any]:
+    """What the card holds to make the selection again."""
+    try:
+        return {**portable(facts), **{name: facts[name] for name in _COUNTS}}
+    except KeyError as error:
+        raise UsageError(f"{path}: its selection.yaml does not say {error}; score and select again") from error
+
+
+def _refuse_benchmark(card: str | None, human: Mapping[str, Any], configs: Mapping[str, Any]) -> None:
+    for task in human.get("benchmark", {}).get("tasks", []):
+        if task["config"] not in configs or task["split"] != "train":
+            raise UsageError(
+                f"{card}: benchmark: no config {task['config']!r} with a split {task['split']!r}; "
+                f"there are {', '.join(configs)}, each with train"
+            )
+
+
+def _write_benchmark(folder: Path, human: Mapping[str, Any]) -> None:
+    """Writes `eval.yaml`, or removes that of a `card.yaml` which asked for one before."""
+    text = cards.eval_yaml(human)
+    if text is None:
+        (folder / "eval.yaml").unlink(missing_ok=True)
+    else:
+        write_whole(folder / "eval.yaml", text.encode())
+
+
 def _with_our_columns(rows: Rows, selection: Selection) -> tuple[Dataset, dict[str, str]]:
-    """The source rows with our columns beside their own; a name that is taken gets `tamis_` before it, or more."""
+    """The source rows with our columns beside their own, and the names that these have.
+
+    A name that is taken gets `tamis_` before it, or more; but a `source` or `language` that says the same as ours
+    is ours.
+    """
     decided = pa.concat_tables([selection.kept, selection.removed]).sort_by("index")
     excluded = selection.excluded
     n = len(rows)
-    place = decided["index"].to_numpy()
     columns: dict[str, np.ndarray] = {name: np.full(n, None, object) for name in OUR_COLUMNS}
     columns["row_id"][:] = rows.row_ids
     columns["source_index"][:] = range(n)
-    for name in ("score", "order", "rank", "reason"):
-        columns[name][place] = decided[name].to_pylist()
-    for index, reason in zip(excluded["index"].to_pylist(), excluded["reason"].to_pylist(), strict=True):
-        columns["reason"][index] = reason
+    for table, known in ((decided, ("score", "order", "rank")), (excluded, ())):
+        place = table["index"].to_numpy()
+        for name in (*known, "reason", "source", "language"):
+            columns[name][place] = table[name].to_pylist()
     types = {"score": pa.float64(), "order": pa.int64(), "rank": pa.float64(), "source_index": pa.int64()}
     names = {name: name for name in OUR_COLUMNS}
     dataset = rows.dataset
     for name, values in columns.items():
+        own = name in ("source", "language") and name in dataset.column_names
+        if own and dataset[name][:] == values.tolist():
+            continue
         while names[name] in dataset.column_names:
             names[name] = f"tamis_{names[name]}"
         dataset = dataset.add_column(names[name], pa.array(values, types.get(name, pa.string())))
@@ -215,119 +224,92 @@ def _cut(selection: Selection, ratio: Fraction) -> int:
     return cut(float(ratio), facts["rows_sieved"], keep=facts["named_by_keep"], remove=facts["named_by_remove"])
 
 
-def _write(dataset: Dataset, folder: Path, name: str, row_group_rows: int) -> int:
-    """Writes one band whole, if it has rows; the number of its rows."""
+def _members(selection: Selection, bands: Sequence[_Band], rows: int) -> dict[str, np.ndarray]:
+    """The positions of the rows of each band, by rising order."""
+    order = np.full(rows, _NO_ORDER)
+    for part in (selection.kept, selection.removed):
+        order[part["index"].to_numpy()] = part["order"].to_numpy()
+    members = {}
+    for band in bands:
+        mine = np.flatnonzero((order >= band.low) & (order < band.high))
+        members[band.name] = mine[np.argsort(order[mine], kind="stable")]
+    return members
+
+
+def _write(dataset: Dataset, folder: Path, name: str, row_group_rows: int) -> None:
+    """Writes one band whole, if it has rows."""
     if len(dataset):
         path = folder / "data" / f"{name}.parquet"
         path.parent.mkdir(exist_ok=True)
         with whole(path) as stream:
             dataset.to_parquet(stream, batch_size=row_group_rows)
-    return len(dataset)
 
 
-def _configs(ratios: Sequence[Fraction], bands: Sequence[_Band], counts: dict[str, int]) -> dict[str, list[str]]:
+def _configs(
+    ratios: Sequence[Fraction], bands: Sequence[_Band], members: Mapping[str, np.ndarray], only_kept: bool
+) -> dict[str, list[str]]:
     """The files of each config; a config without rows is left out."""
     *files, unscored = (band.name for band in bands)
-    configs = {"all": [*files, unscored]}
+    configs = {} if only_kept else {"all": [*files, unscored]}
     for i, ratio in enumerate(ratios, 1):
         configs[f"drop-{_percent(ratio)}"] = files[i:]
-        configs[f"removed-{_percent(ratio)}"] = files[:i]
+        if not only_kept:
+            configs[f"removed-{_percent(ratio)}"] = files[:i]
     configs[_UNSCORED] = [unscored]
-    with_rows = {name: [file for file in of if counts[file]] for name, of in configs.items()}
+    with_rows = {
+        name: [f"data/{file}.parquet" for file in of if len(members.get(file, ()))] for name, of in configs.items()
+    }
     return {name: of for name, of in with_rows.items() if of}
 
 
-def _card(exported: Exported, selection: Selection, configs: dict[str, list[str]], names: dict[str, str]) -> str:
-    facts = selection.facts
-    scores, n = facts["scores"], facts["rows_sieved"]
-    below = n - _cut(selection, Fraction("0.33"))
-    read, whole = filter_cost(exported.folder, below, exported.order_column)
-    by_source = {name.replace("|", r"\|"): rate for name, rate in facts["removed_by_source"].items()}
-    rates = "\n".join(
-        f"| {name} | {rate['rows']} | {rate['removed']} | {rate['rate']:.1%} |" for name, rate in by_source.items()
-    )
-    reasons = Counter(selection.excluded["reason"].to_pylist())
-    return CARD.format(
-        yaml=yaml.safe_dump(_front_matter(exported, selection, configs), sort_keys=False, allow_unicode=True),
-        source=_shown_name(scores["source"]["dataset_name"]),
-        total=exported.configs["all"],
-        k=facts["rows_removed"],
-        n=n,
-        rate=facts["rows_removed"] / n,
-        similarity=scores["similarity"],
-        target_rows=scores["target_rows"],
-        aggregate=in_words(scores),
-        default=f"`{exported.default}`" if exported.default in configs else "The selection",
-        digest=facts["digest"],
-        example=_example(exported),
-        order=exported.order_column,
-        source_index=names["source_index"],
-        columns=", ".join(f"`{name}`" for name in names.values()),
-        below=below,
-        read=read,
-        whole=whole,
-        rates=rates,
-        unscored="".join(f"- {count} x {reason}\n" for reason, count in reasons.most_common()) or "None.\n",
-    )
-
-
-def _front_matter(exported: Exported, selection: Selection, configs: dict[str, list[str]]) -> dict[str, Any]:
-    """What the Hub and `load_dataset` read of the card."""
-    bands = {file for files in configs.values() for file in files}
-    size_of = {file: _uncompressed(exported.folder / "data" / f"{file}.parquet") for file in bands}
-    sizes = [sum(size_of[file] for file in files) for files in configs.values()]
-    tables = (selection.kept, selection.removed)
+def _facts(
+    folder: Path, selection: Selection, configs: Mapping[str, Sequence[str]], names: Mapping[str, str]
+) -> dict[str, Any]:
+    """What the card says, but for the block that makes the selection again."""
+    known, only_kept = selection.facts, "all" not in configs
+    scores, n, k = known["scores"], known["rows_sieved"], known["rows_removed"]
+    tables = [selection.kept] if only_kept else [selection.kept, selection.removed]
+    default = f"drop-{_percent(Fraction(str(known['ratio'])))}"
+    files = {file for of in configs.values() for file in of}
     return {
-        "size_categories": [_size_category(exported.configs["all"])],
-        "language": sorted({name for table in tables for name in table["language"].unique().to_pylist()}),
-        "tags": ["tamis", "data-filtering", "gradient-attribution"],
-        "configs": [
-            {
-                "config_name": name,
-                **({"default": True} if name == exported.default else {}),
-                "data_files": [{"split": "train", "path": [f"data/{file}.parquet" for file in files]}],
-            }
-            for name, files in configs.items()
-        ],
-        "dataset_info": [
-            {"config_name": name, "splits": [{"name": "train", "num_bytes": size, "num_examples": rows}]}
-            for (name, rows), size in zip(exported.configs.items(), sizes, strict=True)
-        ],
+        "source": cards.source_facts(scores["source"]),
+        "digest": known["digest"],
+        "similarity": scores["similarity"],
+        "aggregate": in_words(scores),
+        "target_rows": scores["target_rows"],
+        "sieved": n,
+        "removed": k,
+        "rate": k / n,
+        "outside": known["rows_outside_the_subset"],
+        "rows": sum(pq.read_metadata(folder / file).num_rows for file in files),
+        "default": default,
+        "removed_rows_are_here": not only_kept,
+        "languages": sorted({name for table in tables for name in table["language"].unique().to_pylist()}),
+        "removed_by_source": known["removed_by_source"],
+        "unscored": dict(Counter(selection.excluded["reason"].to_pylist()).most_common()),
+        "examples": _examples(configs, default),
+        "filter": _filter_facts(folder, selection, default if only_kept else "all", names["order"]),
+        "configs": {name: cards.parquet_facts(folder, of) for name, of in configs.items()},
+        "features": cards.features_of(folder / min(files)),
     }
 
 
-def _example(exported: Exported) -> str:
-    """Lines that load the default config, another one, and the rows that it leaves out; only configs with rows."""
-    configs = exported.configs
-    drop = next(name for name in ("drop-10", *configs) if name in configs)
-    removed = next(
-        (name for name in ("removed-10", *configs) if name in configs and name.startswith("removed")), None
-    )
-    lines = [("rows", "", exported.default)] if exported.default in configs else []
-    lines.append(("rows", f', "{drop}"', "any standard ratio: 05, 10, ... 50"))
-    if removed:
-        lines.append(("gone", f', "{removed}"', "what that ratio removes"))
-    calls = [f'{variable} = load_dataset("path/to/this/folder"{config})' for variable, config, _ in lines]
-    width = max(map(len, calls))
-    return "\n".join(f"{call:{width}}  # {says}" for call, (_, _, says) in zip(calls, lines, strict=True))
+def _examples(configs: Mapping[str, Any], default: str) -> dict[str, str]:
+    """A `drop` config beside the default one, and a `removed` one, where there are any."""
+    wanted = {
+        kind: [name for name in (f"{kind}-10", *configs) if name in configs and name.startswith(kind)]
+        for kind in ("drop", "removed")
+    }
+    others = {kind: [name for name in names if name != default] for kind, names in wanted.items()}
+    return {kind: names[0] for kind, names in others.items() if names}
 
 
-def _uncompressed(path: Path) -> int:
-    metadata = pq.read_metadata(path)
-    return sum(metadata.row_group(group).total_byte_size for group in range(metadata.num_row_groups))
-
-
-def _shown_name(name: str) -> str:
-    """A data set's name on the Hub, or a file's without its folders, which are nobody's business."""
-    return Path(name).name if Path(name).exists() else name
-
-
-def _size_category(rows: int) -> str:
-    edges = (
-        (10**3, "n<1K"),
-        (10**4, "1K<n<10K"),
-        (10**5, "10K<n<100K"),
-        (10**6, "100K<n<1M"),
-        (10**7, "1M<n<10M"),
-    )
-    return next((name for edge, name in edges if rows < edge), "10M<n<100M")
+def _filter_facts(folder: Path, selection: Selection, config: str, column: str) -> dict[str, Any]:
+    """A filter at a ratio that has no config, and what it reads."""
+    ratio, chosen = Fraction("0.33"), Fraction(str(selection.facts["ratio"]))
+    if config != "all" and chosen > ratio:
+        ratio = (chosen + 1) / 2
+    k = _cut(selection, ratio)
+    below = selection.facts["rows_sieved"] - k
+    read, total = filter_cost(folder, below, column)
+    return {"config": config, "percent": _percent(ratio), "k": k, "below": below, "read": read, "of": total}

@@ -43,7 +43,7 @@ def write_run(recipe: Recipe, **facts: Any) -> Path:
     }
     fields = {**to_dict(recipe), "provenance": {k: v for k, v in provenance.items() if v is not None}}
     path = Path(recipe.output_dir) / "run.yaml"
-    write_whole(path, yaml.dump(fields, Dumper=_Dumper, sort_keys=False, allow_unicode=True).encode())
+    write_whole(path, yaml.dump(fields, Dumper=Dumper, sort_keys=False, allow_unicode=True).encode())
     return path
 
 
@@ -110,11 +110,11 @@ def left_in(folder: Path) -> list[Path]:
     return [path for path in folder.iterdir() if path.suffix != _PARTIAL and path.name != LOCK]
 
 
-class _Dumper(yaml.SafeDumper):
+class Dumper(yaml.SafeDumper):
     """Quotes text such as `12e4567`, a git revision that YAML 1.2 readers take for a number."""
 
 
-_Dumper.add_implicit_resolver(
+Dumper.add_implicit_resolver(
     "tag:yaml.org,2002:float", re.compile(r"[-+]?(\d[\d_]*\.?\d*|\.\d+)[eE][-+]?\d+$"), list("-+.0123456789")
 )
 

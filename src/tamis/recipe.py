@@ -151,11 +151,15 @@ class ExportRecipe:
         output_dir: The data set's folder.
         row_group_rows: Rows of one Parquet row group: small groups make `filters=` cheap and column projection
             dear.
+        card: A `card.yaml` of what no file says, for the data set's card: name, licence, sources, citation, ...
+        leave_out_removed: Writes no removed row: only configs at the selection's own ratio and above.
     """
 
     selection: str
     output_dir: str
     row_group_rows: int = 1000
+    card: str | None = None
+    leave_out_removed: bool = False
 
     def __post_init__(self) -> None:
         _at_least(self, 1, "row_group_rows")

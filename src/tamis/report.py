@@ -23,6 +23,7 @@ from tamis.gradients.store import GradientIndex
 from tamis.influence.scores import in_words
 from tamis.metrics.intervals import wilson
 from tamis.metrics.ranking import auroc
+from tamis.names import printable, shown
 from tamis.provenance import claim_folder, write_whole
 from tamis.recipe import ReportRecipe, digest
 from tamis.report_gaps import gaps
@@ -125,7 +126,7 @@ def _facts(
     scores, n, k = known["scores"], known["rows_sieved"], known["rows_removed"]
     kept, removed = _sieved(selection)
     facts: dict[str, Any] = {
-        "data": _clean(_title(str(scores["source"].get("dataset_name", "unnamed rows")))),
+        "data": shown(str(scores["source"].get("dataset_name", "unnamed rows"))),
         "digest": known["digest"],
         "scores_digest": scores["digest"],
         "ratio": known["ratio"],
@@ -144,7 +145,7 @@ def _facts(
         "largest": LARGEST,
         "cut": _cut(kept, removed),
         "boundary": {
-            name: [{**row, "row_id": _clean(row["row_id"]), "source": _clean(row["source"])} for row in rows]
+            name: [{**row, "row_id": printable(row["row_id"]), "source": printable(row["source"])} for row in rows]
             for name, rows in known["boundary"].items()
         },
         "flags": _flags(kept, removed),
@@ -165,7 +166,7 @@ def _groups(rates: Mapping[str, Mapping[str, Any]], base: float) -> list[dict[st
     """A line a name, highest rate first; beyond the largest, one line for all others together."""
     by_size = sorted(rates, key=lambda name: (-rates[name]["rows"], name))
     named, others = by_size[:LARGEST], by_size[LARGEST:]
-    lines = [_line(_clean(name), rates[name]["removed"], rates[name]["rows"], base) for name in named]
+    lines = [_line(printable(name), rates[name]["removed"], rates[name]["rows"], base) for name in named]
     lines.sort(key=lambda line: -line["share"])
     if others:
         total = {key: sum(rates[name][key] for name in others) for key in ("removed", "rows")}
@@ -202,7 +203,9 @@ def _flags(kept: pa.Table, removed: pa.Table) -> list[dict[str, Any]]:
 
 
 def _reasons(excluded: pa.Table) -> list[tuple[str, int]]:
-    counts = Counter(_clean(reason) for reason in excluded["reason"].to_pylist()) if len(excluded) else Counter()
+    counts = (
+        Counter(printable(reason) for reason in excluded["reason"].to_pylist()) if len(excluded) else Counter()
+    )
     most = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
     rest = most[LARGEST:]
     return most[:LARGEST] + ([(f"{len(rest):,} other reasons", sum(count for _, count in rest))] if rest else [])
@@ -314,26 +317,15 @@ def _run(folder: Path, made: str) -> dict[str, Any] | None:
 
 
 def _yaml(fields: Mapping[str, Any]) -> str:
-    shown = {
+    short = {
         name: [*map(_shown, value)] if isinstance(value, list) else _shown(value) for name, value in fields.items()
     }
-    return "\n".join(map(_clean, yaml.safe_dump(shown, sort_keys=False, allow_unicode=True).splitlines()))
+    return "\n".join(map(printable, yaml.safe_dump(short, sort_keys=False, allow_unicode=True).splitlines()))
 
 
 def _shown(value: Any) -> Any:
     """An absolute path without its folders, which are nobody's business; anything else as it is."""
     return Path(value).name if isinstance(value, str) and Path(value).is_absolute() else value
-
-
-def _title(name: str) -> str:
-    """A file's name, or that of a data set on the Hub."""
-    path = Path(name)
-    return path.name if path.is_absolute() or path.suffix in (".jsonl", ".json", ".csv", ".parquet") else name
-
-
-def _clean(text: str | None) -> str:
-    """The text with what cannot be printed replaced: control characters and those that turn the line round."""
-    return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text or "") or "(no name)"
 
 
 def _data_uri(png: bytes) -> str:

@@ -125,10 +125,10 @@ def _export(recipe: ExportRecipe) -> Report:
     from tamis.dataset_folder import export
 
     done = export(recipe)
-    config = done.default if done.default in done.configs else "all"  # a config without rows does not exist
+    config = done.default if done.default in done.configs else next(iter(done.configs))
     return {
         "wrote": recipe.output_dir,
-        "rows": done.configs["all"],
+        "rows": done.facts["rows"],
         "bytes": sum(done.files.values()),
         "configs": done.configs,
         "load": f'load_dataset("{recipe.output_dir}", "{config}")',
