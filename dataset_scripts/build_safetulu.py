@@ -2,7 +2,7 @@
 # requires-python = ">=3.11"
 # dependencies = ["tamis[attribution]"]
 # ///
-"""SafeTulu: an instruction data set without its most harmful rows, ranked against answers that people called unsafe.
+"""SafeTulu: instruction data without the rows that most resemble answers that people called unsafe.
 
 The demo, offline, and the whole of Tulu 3 (hours on a GPU):
 
@@ -125,7 +125,10 @@ def build(recipe: BuildRecipe) -> verbs.Report:
             leave_out_removed=recipe.leave_out_removed,
         )
     )
-    report: verbs.Report = {"wrote": str(exported.folder), "rows": exported.configs["all"] if "all" in exported.configs else None}
+    report: verbs.Report = {
+        "wrote": str(exported.folder),
+        "configs": exported.configs,
+    }
     if counts:
         report["target_set"] = [
             f"{counts['unsafe']} unsafe responses by our rule; the paper names {safe_rlhf.PUBLISHED_COUNT}",

@@ -15,7 +15,9 @@ PUBLISHED_COUNT = 43_469
 """The target rows that the paper names; how they follow from the data set it does not say."""
 
 
-def responses(rows: Iterable[Mapping[str, Any]], safe: bool, categories: Collection[str] = ()) -> Iterator[dict[str, str]]:
+def responses(
+    rows: Iterable[Mapping[str, Any]], safe: bool, categories: Collection[str] = ()
+) -> Iterator[dict[str, str]]:
     """The responses with this safety flag, each prompt and response once.
 
     The rule: both responses of every row are looked at. One is taken if its own `is_response_K_safe` says so and,
@@ -38,7 +40,9 @@ def responses(rows: Iterable[Mapping[str, Any]], safe: bool, categories: Collect
                 yield {"prompt": key[0], "response": key[1], "source": source}
 
 
-def write_sets(folder: Path, categories: Collection[str], contrast: bool) -> tuple[Path, Path | None, dict[str, int]]:
+def write_sets(
+    folder: Path, categories: Collection[str], contrast: bool
+) -> tuple[Path, Path | None, dict[str, int]]:
     """The unsafe responses as a file, the safe ones to the same prompts as another, and how many there are.
 
     Args:

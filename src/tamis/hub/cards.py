@@ -18,6 +18,7 @@ import yaml
 from tamis.errors import WorkError, missing_extra
 from tamis.gradients.join import EXCLUDED, ROWS
 from tamis.gradients.store import GradientIndex
+from tamis.hub.limits import limits
 from tamis.influence.scores import source_of
 from tamis.names import in_markdown, is_local, shown
 from tamis.provenance import Dumper
@@ -57,6 +58,8 @@ def render(kind: str, facts: Mapping[str, Any], human: Mapping[str, Any]) -> str
     front = {name: value for name, value in _FRONT[kind](facts, human).items() if value not in (None, [], {})}
     body = environment.get_template(f"{kind}.md.j2").render(facts=facts, human=human, here=HERE)
     tidy = re.sub(r"\n{3,}", "\n\n", body).strip()
+    if variant := facts.get("variant"):  # a section of the card that variants share
+        tidy = f"<!-- variant {variant} -->\n{tidy}\n<!-- end of {variant} -->"
     return f"---\n{dumped(front)}---\n\n{tidy}\n"
 
 
@@ -76,6 +79,7 @@ def index_facts(index: GradientIndex) -> dict[str, Any]:
     tables = (("rows", ROWS, True), ("excluded", EXCLUDED, index.manifest["excluded"]))
     known = {
         "digest": index.manifest["digest"],
+        "limits": limits(recipe.get("model_name_or_path"), source_of(index)),
         "gradient_digest": index.gradient_digest,
         "source": source_facts(source_of(index)),
         "model": _model_name(recipe.get("model_name_or_path"), gradient.get("model_revision")),
@@ -220,12 +224,15 @@ def _configs(facts: Mapping[str, Any], default: str) -> dict[str, Any]:
 
 def _dataset_front(facts: Mapping[str, Any], human: Mapping[str, Any]) -> dict[str, Any]:
     tags = ("tamis", "data-filtering", "gradient-attribution")
-    return {**_data(facts, human, tags), **_configs(facts, facts["default"]), "tamis": facts["tamis"]}
+    variant = facts.get("variant")
+    block = {"variants": {variant: facts["tamis"]}} if variant else facts["tamis"]
+    return {**_data(facts, human, tags), **_configs(facts, facts["default"]), "tamis": block}
 
 
 def _gradients_front(facts: Mapping[str, Any], human: Mapping[str, Any]) -> dict[str, Any]:
     tags = ("tamis", "gradients", "gradient-attribution")
-    return {**_data(facts, human, tags), **_configs(facts, "rows")}
+    block = {name: facts[name] for name in ("digest", "limits") if facts.get(name)}
+    return {**_data(facts, human, tags), **_configs(facts, "rows"), "tamis": block}
 
 
 def _model_front(facts: Mapping[str, Any], human: Mapping[str, Any]) -> dict[str, Any]:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
 import yaml
 
 from tamis.errors import UsageError, WorkError
+from tamis.hub.front_matter import split
 from tamis.hub.publish import Published, publish
 from tamis.recipe import PublishRecipe, ReleaseRecipe
 
@@ -68,10 +69,14 @@ def release(recipe: ReleaseRecipe) -> Released:
     artefacts = read_manifest(Path(recipe.manifest))
     here = Path(recipe.manifest).parent
     done: list[Published] = []
-    for artefact in artefacts:
+    for i, artefact in enumerate(artefacts):
+        asked = _asked(artefact, here, recipe.namespace)
         try:
-            _refuse_unready(artefact, here, recipe)
-            done.append(publish(_asked(artefact, here, recipe, dry_run=recipe.dry_run)))
+            _refuse_unready(artefact, here, publish(replace(asked, dry_run=True)))
+            last = artefact.name not in [
+                later.name for later in artefacts[i + 1 :]
+            ]  # of its repository: is tagged
+            done.append(publish(replace(asked, dry_run=recipe.dry_run, tag=recipe.tag if last else None)))
         except (UsageError, WorkError) as error:
             return Released(done, f"{artefact.name}: {error}")
     return Released(done, None)
@@ -90,11 +95,7 @@ def read_manifest(path: Path) -> list[Artefact]:
     listed = content.get("artefacts") if isinstance(content, dict) else None
     if not isinstance(listed, list) or not all(isinstance(one, dict) for one in listed):
         raise UsageError(f"--manifest {path}: has to be a list of artefacts under the key artefacts")
-    found = [_artefact(path, one) for one in listed]
-    names = [artefact.name for artefact in found]
-    if twice := {name for name in names if names.count(name) > 1}:
-        raise UsageError(f"--manifest {path}: names {min(twice)} twice")
-    return found
+    return [_artefact(path, one) for one in listed]
 
 
 def _artefact(path: Path, given: Mapping[str, Any]) -> Artefact:
@@ -115,18 +116,19 @@ def _artefact(path: Path, given: Mapping[str, Any]) -> Artefact:
     return artefact
 
 
-def _refuse_unready(artefact: Artefact, here: Path, recipe: ReleaseRecipe) -> None:
-    """Looks at what is published before it is.
+def _refuse_unready(artefact: Artefact, here: Path, made: Published) -> None:
+    """Refuses what is not what the manifest says.
+
+    Args:
+        artefact: What the manifest says.
+        here: The manifest's folder.
+        made: What a dry run says.
 
     Raises:
-        UsageError: It is not there, or not what the manifest says.
+        UsageError: Its recipe is not there, or its licence or its rows are others.
     """
-    for what in ("recipe", "folder"):
-        if not (here / getattr(artefact, what)).exists():
-            raise UsageError(f"not ready: {here / getattr(artefact, what)} is not there")
-    made = publish(_asked(artefact, here, recipe, dry_run=True))
-    from tamis.hub.front_matter import split
-
+    if not (here / artefact.recipe).is_file():
+        raise UsageError(f"not ready: {here / artefact.recipe} is not there")
     metadata = split(made.card)[0]
     if metadata.get("license") != artefact.license:
         raise UsageError(f"not ready: its card has the licence {metadata.get('license')}, not {artefact.license}")
@@ -135,15 +137,13 @@ def _refuse_unready(artefact: Artefact, here: Path, recipe: ReleaseRecipe) -> No
         raise UsageError(f"not ready: its largest config has {largest} rows, not {artefact.rows}")
 
 
-def _asked(artefact: Artefact, here: Path, recipe: ReleaseRecipe, *, dry_run: bool) -> PublishRecipe:
+def _asked(artefact: Artefact, here: Path, namespace: str) -> PublishRecipe:
     return PublishRecipe(
         str(here / artefact.folder),
-        f"{recipe.namespace}/{artefact.name}",
+        f"{namespace}/{artefact.name}",
         repo_type=_REPO_TYPES[artefact.kind],
-        tag=recipe.tag,
         private=artefact.private,
         gated=artefact.gated,
         public=artefact.public,
         card=None if artefact.card is None else str(here / artefact.card),
-        dry_run=dry_run,
     )
