@@ -112,6 +112,8 @@ def gather(folder: Path, repo_type: str, repo_id: str, card: str | None = None) 
 
 def _card_of(folder: Path) -> str:
     card = folder / CARD
+    if not folder.is_dir():
+        raise UsageError(f"{folder}: there is no such folder")
     if not card.is_file():
         raise UsageError(f"{folder}: there is no {CARD} in it, which says what it is; nothing was published")
     try:
@@ -129,7 +131,7 @@ def _manifest(index: GradientIndex) -> bytes:
         UsageError: The model lies in a folder here, so that nobody else could embed a target set.
     """
     recipe = dict(index.manifest["recipe"])
-    if is_local(str(recipe.get("model_name_or_path", ""))):
+    if "model_name_or_path" in recipe and is_local(str(recipe["model_name_or_path"])):
         raise UsageError(
             f"{index.folder}: its model is a folder on this machine ({recipe['model_name_or_path']}): nobody else "
             "could rank with it; publish the model, and embed by its name on the Hub"

@@ -6,6 +6,7 @@ The same check runs on the folder before anything is sent, and on the pull reque
 from __future__ import annotations
 
 import logging
+from collections.abc import Collection
 from typing import Any
 
 from tamis.errors import WorkError
@@ -13,12 +14,21 @@ from tamis.hub.configs import configs, infos, paths_of
 from tamis.hub.front_matter import split
 
 
-def check_configs(place: str, card: str, files: Any, root: str, revision: str | None = None) -> dict[str, int]:
+def check_configs(
+    place: str,
+    card: str,
+    files: Any,
+    root: str,
+    *,
+    only: Collection[str] | None = None,
+    revision: str | None = None,
+) -> dict[str, int]:
     """The rows of each config.
 
     Args:
         place: What `load_dataset` is given: a folder, or a repository.
         card: The card's text.
+        only: The configs that are looked at; all, if None.
         files: An fsspec file system.
         root: Where in it the repository's files begin.
         revision: The commit.
@@ -36,6 +46,8 @@ def check_configs(place: str, card: str, files: Any, root: str, revision: str | 
     counts: dict[str, int] = {}
     for config in configs(metadata):
         name = str(config["config_name"])
+        if only is not None and name not in only:
+            continue
         try:
             for path in paths_of(config):
                 if path not in footers:

@@ -17,7 +17,7 @@ from tamis.gradients.verify import verify
 from tamis.hub.bundle import CARD, Bundle, checksums, gather, size_of
 from tamis.hub.calls import ConflictError, api, asked
 from tamis.hub.check import check_configs
-from tamis.hub.configs import merged
+from tamis.hub.configs import config_names, merged
 from tamis.hub.front_matter import split
 from tamis.recipe import PublishRecipe, VerifyRecipe
 
@@ -274,7 +274,8 @@ class _Release:
             from huggingface_hub import HfFileSystem
 
             root = f"datasets/{self.repo_id}@{commit}"
-            check_configs(self.repo_id, card, HfFileSystem(), root, revision=commit)
+            ours = config_names(self._bundle.metadata)
+            check_configs(self.repo_id, card, HfFileSystem(), root, only=ours, revision=commit)
 
     def _close(self, number: int) -> None:
         """Closes a pull request that will not be merged; where that fails too, the next release does it."""

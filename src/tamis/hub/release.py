@@ -69,13 +69,11 @@ def release(recipe: ReleaseRecipe) -> Released:
     artefacts = read_manifest(Path(recipe.manifest))
     here = Path(recipe.manifest).parent
     done: list[Published] = []
-    for i, artefact in enumerate(artefacts):
+    for i, artefact in enumerate(artefacts):  # of those that share a repository, the last brings the tag
         asked = _asked(artefact, here, recipe.namespace)
         try:
             _refuse_unready(artefact, here, publish(replace(asked, dry_run=True)))
-            last = artefact.name not in [
-                later.name for later in artefacts[i + 1 :]
-            ]  # of its repository: is tagged
+            last = artefact.name not in [later.name for later in artefacts[i + 1 :]]
             done.append(publish(replace(asked, dry_run=recipe.dry_run, tag=recipe.tag if last else None)))
         except (UsageError, WorkError) as error:
             return Released(done, f"{artefact.name}: {error}")
