@@ -47,7 +47,7 @@ def answers(seed: int = 0) -> list[dict[str, Any]]:
     ]
 
 
-def test_the_tables_are_fresh() -> None:
+def test_the_tables_are_fresh(study: ModuleType) -> None:
     text = (BENCHMARKS / "README.md").read_text()
     assert runpy.run_path(str(BENCHMARKS / "tables.py"))["rendered"](text) == text
     measured = json.loads((BENCHMARKS / "results" / "embed.json").read_text())
