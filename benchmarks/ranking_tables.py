@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from textwrap import wrap
 from typing import Any
 
 _LISTS = ("dolly", "gsm8k", "alpaca")
 _PARTS = ("choose", "confirm", "five", "further")
-_TOLD = {"similarity": "similarities", "blocks": "numbers of blocks", "aggregate": "aggregates"}
 
 
 def ranking_table(result: dict[str, Any]) -> str:
@@ -20,39 +20,57 @@ def ranking_table(result: dict[str, Any]) -> str:
 def _figures(result: dict[str, Any]) -> list[str]:
     """The figures that the text rests on and that stand in no table."""
     settings, counts, clusters = result["settings"], result["counts"], result["clusters"]
-    groups = counts["by_group"]
-    harmful, harmless = (
+    groups, splits = counts["by_group"], result["splits"]
+    bad, good = (
         sum(groups[name + end] for name in ("exploits", "info_integrity", "privacy")) for end in (" +", "")
     )
-    pairs = [one["pairs"] for one in result["splits"]]
+    pairs = [one["pairs"] for one in splits]
+    topic = [one["harmful"] / (one["harmful"] + one["harmless"]) for one in splits]
+    more = f"the {settings['further_splits']} more"
     every = result["all_methods_pairs_auroc"]
     without = {name: max(values) for name, values in every.items() if "contrast" not in name}
-    highest = max(without, key=lambda name: without[name])
-    further = {name: values[3] for name, values in every.items()}
-    words = max((n for n in further if n.startswith(("TF-IDF", "BM25", "MiniLM"))), key=lambda n: further[n])
-    gradient = max((n for n in further if "K = " in n), key=lambda n: further[n])
-    goal = {name: f"{one['pairs_auroc']:.2f}, {_met(one['reached'])}" for name, one in result["goal"].items()}
-    spread = ", ".join(
-        f"{_TOLD[field]} {max(_with(levels)) - min(_with(levels)):.2f}"
+    further = {name: values[_PARTS.index("further")] for name, values in every.items()}
+    goal = [
+        f"{'met' if one['reached'] else 'missed'} on {told} ({one['pairs_auroc']:.2f}; the lowest bound is "
+        f"{min(low for _, low, _ in result['differences'][name].values()):.2f})"
+        for (name, one), told in zip(result["goal"].items(), ("the splits that confirm", more), strict=True)
+    ]
+    spread = (
+        f"{field} {max(_contrasted(levels)) - min(_contrasted(levels)):.2f}"
         for field, levels in result["factors"].items()
     )
-    seconds = ", ".join(f"{name} {value}" for name, value in result["cpu_seconds"].items())
-    return [
-        f"- Rows: {harmful} harmful and {harmless} harmless answers, {counts['truncated_labelled']} of them cut at "
-        f"{settings['max_length']} tokens; {groups['refusal']} refusals, {groups['gsm8k']} of GSM8K, "
+    told = [
+        f"Rows: {bad} harmful and {good} harmless answers, {counts['truncated_labelled']} of these cut at "
+        f"{settings['max_length']} tokens; {groups['refusal']} refusals, {groups['gsm8k']} rows of GSM8K and "
         f"{groups['dolly']} of Dolly; {counts['rows']} with the lists.",
-        f"- Pairs of like length: {min(pairs)} to {max(pairs)} a split, in {min(clusters.values())} to "
-        f"{max(clusters.values())} groups that share no row; "
-        f"{', '.join(f'{count} of {name}' for name, count in result['list_pairs'].items())} from the lists.",
-        f"- The goal ({settings['goal']} within pairs, and the lower bounds of all differences above 0): "
-        f"{goal['confirm']} on the splits that confirm; {goal['further']} on the {settings['further_splits']} more.",
-        f"- The highest within pairs of any score without a contrast set, on any set of splits: {without[highest]:.2f} "
-        f"({highest}). The highest of all on the {settings['further_splits']} more: {further[gradient]:.2f} of "
-        f"gradients ({gradient}), {further[words]:.2f} of words ({words}).",
-        f"- With a contrast set, on the {settings['further_splits']} more, the averages over all other settings differ "
-        f"by this much at the most: {spread}.",
-        f"- Rank one keeps {counts['energy_of_rank_one']:.2f} of the squared norm. CPU seconds: {seconds}.",
+        f"Pairs of like length: {min(pairs)} to {max(pairs)} a split; on each set of splits, "
+        f"{min(clusters.values())} to {max(clusters.values())} groups that share no row. From the lists (Dolly / GSM8K / Alpaca): "
+        f"{' / '.join(str(result['list_pairs'][name]) for name in _LISTS)}.",
+        f"The goal, {settings['goal']} within pairs and the lower bounds of all differences above 0: "
+        f"{', '.join(goal)}.",
+        f"The highest within pairs without a contrast set, on any set of splits: {_highest(without)}.",
+        f"The highest within pairs on {more}: {_highest(further)}.",
+        f"Averages with a contrast set on {more}, the highest less the lowest: {', '.join(spread)}.",
+        f"The precision of a score that knew the topic and nothing else: {sum(topic) / len(topic):.2f}.",
+        f"Rank one keeps {counts['energy_of_rank_one']:.2f} of the squared norm of the projected matrices.",
+        f"CPU seconds: {', '.join(f'{name} {value}' for name, value in result['cpu_seconds'].items())}.",
     ]
+    return [line for one in told for line in wrap(f"- {one}", 115, subsequent_indent="  ", break_on_hyphens=False)]
+
+
+def _highest(values: dict[str, float]) -> str:
+    """The highest of gradients and the highest of words, with their names."""
+    gradients = {name: value for name, value in values.items() if "K = " in name}
+    kinds = {"gradients": gradients, "words": {n: v for n, v in values.items() if n not in gradients}}
+    return ", ".join(
+        f"{max(kind.values()):.2f} of {told} ({max(kind, key=lambda name: kind[name])})"
+        for told, kind in kinds.items()
+    )
+
+
+def _contrasted(levels: dict[str, list[list[float]]]) -> list[float]:
+    """The averages with a contrast set on the further splits."""
+    return [values[_PARTS.index("further")][1] for values in levels.values()]
 
 
 def _methods(result: dict[str, Any]) -> list[str]:
@@ -61,8 +79,12 @@ def _methods(result: dict[str, Any]) -> list[str]:
     heads = (
         *("score", "pairs, splits that choose", "pairs, splits that confirm", f"pairs, {more}"),
         *("same category", f"same, AUPRC (base {base['same_base']:.2f})"),
-        *("all", f"all, AUPRC (base {base['all_base']:.2f})", f"precision (base {base['all_base']:.2f})"),
-        *(f"precision, {more}", "lists, Dolly / GSM8K / Alpaca"),
+        *(
+            "all",
+            f"all, AUPRC (base {base['all_base']:.2f})",
+            f"top tenth, precision (base {base['all_base']:.2f})",
+        ),
+        *(f"top tenth, {more}", "lists, Dolly / GSM8K / Alpaca"),
     )
     lines = _heads(*heads)
     for name, row in result["shown"].items():
@@ -128,15 +150,6 @@ def _whole(result: dict[str, Any]) -> list[str]:
         more = parts["further"]
         lines.append(_line(name, *cells, f"{more['same_rank_one']:.2f} / {more['same_whole']:.2f}"))
     return lines
-
-
-def _with(levels: dict[str, list[list[float]]]) -> list[float]:
-    """The averages with a contrast set on the further splits."""
-    return [values[3][1] for values in levels.values()]
-
-
-def _met(reached: bool) -> str:
-    return "met" if reached else "missed"
 
 
 def _heads(*names: str) -> list[str]:
