@@ -44,8 +44,8 @@ def _figures(result: dict[str, Any]) -> list[str]:
         f"{settings['max_length']} tokens; {groups['refusal']} refusals, {groups['gsm8k']} rows of GSM8K and "
         f"{groups['dolly']} of Dolly; {counts['rows']} with the lists.",
         f"Pairs of like length: {min(pairs)} to {max(pairs)} a split; on each set of splits, "
-        f"{min(clusters.values())} to {max(clusters.values())} groups that share no row. From the lists (Dolly / GSM8K / Alpaca): "
-        f"{' / '.join(str(result['list_pairs'][name]) for name in _LISTS)}.",
+        f"{min(clusters.values())} to {max(clusters.values())} groups that share no row. From the lists "
+        f"(Dolly / GSM8K / Alpaca): {' / '.join(str(result['list_pairs'][name]) for name in _LISTS)}.",
         f"The goal, {settings['goal']} within pairs and the lower bounds of all differences above 0: "
         f"{', '.join(goal)}.",
         f"The highest within pairs without a contrast set, on any set of splits: {_highest(without)}.",
