@@ -41,6 +41,17 @@ WORDS = {
     "MiniLM": vectors.minilm_similarities,
 }
 GOAL = 0.7  # within pairs of like length, and better than words and length
+SETTINGS = {
+    **SIZES,
+    "blocks": BLOCKS,
+    "max_length": MAX_LENGTH,
+    "aggregates": AGGREGATES,
+    "topk": 10,
+    "harmful_from": ranking_data.HARMFUL,
+    "harmless_to": ranking_data.HARMLESS,
+    "goal": GOAL,
+    "further_splits": len(FURTHER),
+}
 
 
 def prepared(data: Path, work: Path) -> tuple[Study, dict[str, Any], dict[str, Any]]:
@@ -82,6 +93,16 @@ def _counts(index: GradientIndex, records: list[dict[str, Any]]) -> dict[str, An
     }
 
 
+def reached(study: Study, chosen: Method, gaps: dict[str, dict[str, list[float]]]) -> dict[str, Any]:
+    """Whether the goal is met on the splits that confirm, and on the further ones."""
+    found = {}
+    for name in ("confirm", "further"):
+        value = float(study.wins(chosen, PARTS[name]).mean())
+        met = value >= GOAL and all(low > 0 for _, low, _ in gaps[name].values())
+        found[name] = {"pairs_auroc": round(value, 3), "reached": bool(met)}
+    return found
+
+
 def result(
     study: Study, counts: dict[str, Any], clock: dict[str, Any], options: argparse.Namespace
 ) -> dict[str, Any]:
@@ -93,36 +114,12 @@ def result(
     shown = list(dict.fromkeys([*shown, *surface, *plain, *study.fixed]))
     compared = [m for m in study.fixed if m.similarity == "answer length"] + surface
     gaps = study.differences(chosen, compared)
-    goal = {}
-    for name in ("confirm", "further"):
-        value = float(study.wins(chosen, PARTS[name]).mean())
-        reached = value >= GOAL and all(low > 0 for _, low, _ in gaps[name].values())
-        goal[name] = {"pairs_auroc": round(value, 3), "reached": bool(reached)}
     found = {
-        "settings": {
-            **SIZES,
-            "blocks": BLOCKS,
-            "max_length": MAX_LENGTH,
-            "aggregates": AGGREGATES,
-            "topk": 10,
-            "harmful_from": ranking_data.HARMFUL,
-            "harmless_to": ranking_data.HARMLESS,
-            "goal": GOAL,
-            "further_splits": len(FURTHER),
-            "gradient_methods": len(study.methods(*GRADIENTS)),
-        },
+        "settings": SETTINGS | {"gradient_methods": len(study.methods(*GRADIENTS))},
         "counts": counts,
-        "splits": [
-            {field: len(getattr(one, field)) for field in one._fields}
-            for one in study.splits[: len(CHOOSE + CONFIRM)]
-        ],
-        "list_pairs": {name: len(pairs) for name, pairs in study.lists.items()},
-        "clusters": {
-            name: measures.pair_weights([study.splits[s].pairs for s in splits], draws=1)[1]
-            for name, splits in PARTS.items()
-        },
+        **study.sizes(),
         "chosen": str(chosen),
-        "goal": goal,
+        "goal": reached(study, chosen, gaps),
         "differences": gaps,
         "factors": study.factors(*GRADIENTS),
         "shown": {
@@ -141,10 +138,8 @@ def result(
         "cpu_seconds": clock,
     }
     if options.full:
-        contrasted = DEFAULT._replace(contrast=True)
-        found["rank_one_against_whole"] = against_whole(
-            study, options.work_dir, list(dict.fromkeys([chosen, DEFAULT, contrasted])), max(BLOCKS), MAX_LENGTH
-        )
+        methods = list(dict.fromkeys([chosen, DEFAULT, DEFAULT._replace(contrast=True)]))
+        found["rank_one_against_whole"] = against_whole(study, options.work_dir, methods, max(BLOCKS), MAX_LENGTH)
     return found
 
 

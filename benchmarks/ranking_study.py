@@ -109,6 +109,20 @@ class Study:
             for name, pairs in self.lists.items()
         }
 
+    def sizes(self) -> dict[str, Any]:
+        """How many rows and pairs the splits hold, and how many groups of pairs a bootstrap draws from."""
+        return {
+            "splits": [
+                {field: len(getattr(one, field)) for field in one._fields}
+                for one in self.splits[: len(CHOOSE + CONFIRM)]
+            ],
+            "list_pairs": {name: len(pairs) for name, pairs in self.lists.items()},
+            "clusters": {
+                name: measures.pair_weights([self.splits[s].pairs for s in splits], draws=1)[1]
+                for name, splits in PARTS.items()
+            },
+        }
+
     def differences(self, chosen: Method, others: list[Method]) -> dict[str, dict[str, list[float]]]:
         """AUROC within pairs of the chosen method minus each other's, with intervals over the same pairs."""
         found: dict[str, dict[str, list[float]]] = {}
