@@ -22,7 +22,6 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
 import ranking_data
-import ranking_measures as measures
 import ranking_vectors as vectors
 from ranking_study import AGGREGATES, CHOOSE, CONFIRM, DEFAULT, FURTHER, PARTS, Method, Study
 from ranking_tables import ranking_table
