@@ -76,17 +76,19 @@ def _contrasted(levels: dict[str, list[list[float]]]) -> list[float]:
 def _methods(result: dict[str, Any]) -> list[str]:
     base = next(iter(result["shown"].values()))["confirm"]
     more = f"{result['settings']['further_splits']} more"
-    heads = (
-        *("score", "pairs, splits that choose", "pairs, splits that confirm", f"pairs, {more}"),
-        *("same category", f"same, AUPRC (base {base['same_base']:.2f})"),
-        *(
-            "all",
-            f"all, AUPRC (base {base['all_base']:.2f})",
-            f"top tenth, precision (base {base['all_base']:.2f})",
-        ),
-        *(f"top tenth, {more}", "lists, Dolly / GSM8K / Alpaca"),
+    lines = _heads(
+        "score",
+        "pairs, splits that choose",
+        "pairs, splits that confirm",
+        f"pairs, {more}",
+        "same category",
+        f"same, AUPRC (base {base['same_base']:.2f})",
+        "all",
+        f"all, AUPRC (base {base['all_base']:.2f})",
+        f"top tenth, precision (base {base['all_base']:.2f})",
+        f"top tenth, {more}",
+        "lists, Dolly / GSM8K / Alpaca",
     )
-    lines = _heads(*heads)
     for name, row in result["shown"].items():
         one, spread = row["confirm"], row["confirm_intervals"]
         cells = [
@@ -129,7 +131,7 @@ def _settings(result: dict[str, Any]) -> list[str]:
 
 
 def _whole(result: dict[str, Any]) -> list[str]:
-    lines = _heads(f"each of {result['rows']} rows, {result['modules']} modules", "rank one", "whole matrices")
+    lines = _heads(f"{result['rows']} labelled answers, {result['modules']} modules", "rank one", "whole matrices")
     seconds, size = result["cpu_seconds"], result["bytes_per_row"]
     kept = ("rank one", "whole")
     lines += [
