@@ -10,6 +10,8 @@ import re
 from pathlib import Path
 from typing import Any
 
+from ranking_tables import ranking_table
+
 HERE = Path(__file__).parent
 _EMBED = (
     ("ratio_to_forward", "CPU time against the plain forward pass, 60 % of the tokens labelled", "<= 1.40"),
@@ -18,7 +20,6 @@ _EMBED = (
     ("peak_rss_mb", "peak anonymous memory, MiB", ""),
     ("bytes_per_row", "bytes a row", ""),
 )
-_LISTS = ("dolly", "gsm8k", "alpaca")
 
 
 _SCORE = (
@@ -59,48 +60,6 @@ def score_table(result: dict[str, Any]) -> str:
     lines = [f"| {result['rows']:,} rows x {result['modules']} modules | measured | goal |", "|---|---|---|"]
     lines += [f"| {name} | {result[key]} | {goal} |" for key, name, goal in _SCORE]
     return "\n".join(lines)
-
-
-def ranking_table(result: dict[str, Any]) -> str:
-    """The lines of the tables of `ranking.py`: the methods, and the chosen one's differences to the others."""
-    first = next(iter(result["shown"].values()))["confirm"]
-    lines = [
-        "| score | pairs, splits that choose | pairs, splits that confirm | pairs, 20 more splits | same category "
-        f"| same, AUPRC (base {first['same_base']:.2f}) | all | all, AUPRC (base {first['all_base']:.2f}) "
-        "| lists, Dolly / GSM8K / Alpaca |",
-        "|---|---|---|---|---|---|---|---|---|",
-    ]
-    for name, row in result["shown"].items():
-        one, spread = row["confirm"], row["confirm_intervals"]
-        cells = [
-            f"**{name}**" if name == result["chosen"] else name,
-            f"{row['choose']['pairs_auroc']:.2f}",
-            _interval(spread["pairs_auroc"]),
-            f"{row['further_pairs_auroc']:.2f}",
-            _interval(spread["same_auroc"]),
-            f"{one['same_auprc']:.2f}",
-            _interval(spread["all_auroc"]),
-            f"{one['all_auprc']:.2f}",
-            " / ".join(f"{one[f'list_{data}_auroc']:.2f}" for data in _LISTS),
-        ]
-        lines.append(f"| {' | '.join(cells)} |")
-    lines += [
-        "",
-        "| the chosen score minus | splits that choose | splits that confirm | all five | 20 more |",
-        "|---|---|---|---|---|",
-    ]
-    parts = [result["differences"][part] for part in ("choose", "confirm", "five", "further")]
-    lines += [f"| {name} | {' | '.join(_interval(part[name]) for part in parts)} |" for name in parts[0]]
-    lines += ["", "| setting, mean over all others | splits that choose | splits that confirm | 20 more |"]
-    lines.append("|---|---|---|---|")
-    for setting, levels in result["factors"].items():
-        for level, (choose, confirm, _, further) in levels.items():
-            lines.append(f"| {setting} = {level} | {choose:.2f} | {confirm:.2f} | {further:.2f} |")
-    return "\n".join(lines)
-
-
-def _interval(value: list[float]) -> str:
-    return f"{value[0]:.2f} [{value[1]:.2f}, {value[2]:.2f}]"
 
 
 def rendered(text: str) -> str:

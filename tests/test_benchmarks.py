@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import json
 import os
+import re
 import runpy
 import subprocess
 import sys
@@ -14,6 +15,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 import pools
 from tamis.gradients.store import GradientIndex
@@ -47,13 +49,22 @@ def answers(seed: int = 0) -> list[dict[str, Any]]:
     ]
 
 
-def test_the_tables_are_fresh() -> None:
+def test_the_tables_are_fresh(study: ModuleType) -> None:
     text = (BENCHMARKS / "README.md").read_text()
     assert runpy.run_path(str(BENCHMARKS / "tables.py"))["rendered"](text) == text
     measured = json.loads((BENCHMARKS / "results" / "embed.json").read_text())
     assert f"| {measured['ratio_to_forward']} |" in text and f"| {measured['bytes_per_row']} |" in text
     measured = json.loads((BENCHMARKS / "results" / "score.json").read_text())
     assert measured["rows"] == 939343 and f"| {measured['cpu_seconds']} |" in text
+
+
+def test_the_text_about_the_ranking_has_no_figure_of_its_own() -> None:
+    """Results stand in what `tables.py` writes; the rest may name settings, which the result file holds too."""
+    section = (BENCHMARKS / "README.md").read_text().partition("## Ranking")[2].partition("\n## ")[0]
+    text = re.sub("<!-- ranking -->.*<!-- end -->", "", section, flags=re.S).replace("95 %", "")
+    settings = json.loads((BENCHMARKS / "results" / "ranking.json").read_text())["settings"]
+    numbers = {float(number) for number in re.findall(r"(?<![\w.-])\d+(?:\.\d+)?(?![\w-])", text)}
+    assert numbers and numbers <= {value for value in settings.values() if isinstance(value, int | float)}
 
 
 def test_embed_prints_one_object_with_its_figures() -> None:
@@ -118,6 +129,41 @@ def test_the_auroc_of_pairs_counts_a_tie_as_half(study: ModuleType) -> None:
     assert study.measures.pair_wins(scores, [(0, 1), (2, 3), (4, 5)]).tolist() == [1, 0.5, 0]
 
 
+def test_precision_in_the_top_tenth_and_its_interval(study: ModuleType) -> None:
+    """Of 40 rows, 4 are the top tenth: three of 10 planted ones and another."""
+    scores = np.r_[np.arange(100, 97, -1), np.arange(7), 99.5, np.zeros(29)]
+    one = study.measures.Split(np.array([]), np.array([]), np.arange(10), np.arange(10, 20), [])
+    assert study.measures.against_all(scores, one, np.arange(20, 40))[2:] == (0.75, 0.25)
+    value, low, high = study.measures.precision_interval([scores, scores], [one, one], [np.arange(10, 40)] * 2)
+    assert value == 0.75 and 0.2 < low < 0.6 and high == 1
+    blind = study.measures.precision_interval([0 * scores], [one], [np.arange(10, 40)])
+    assert blind[0] == 0.25 and blind[1] < 0.2 < 0.3 < blind[2]
+
+
+def test_bm25_is_of_the_row_for_the_words_of_the_target(study: ModuleType) -> None:
+    pytest.importorskip("bm25s", reason="a dependency of the study alone: `make ranking` installs it")
+    texts = ["alpha beta beta", "alpha", "gamma delta epsilon", "beta zeta", ""]
+    found = importlib.import_module("ranking_vectors").bm25_similarities(texts)
+    words = [text.split() for text in texts]
+    for i, j in np.ndindex(found.shape):
+        length = 1.5 * (0.25 + 0.75 * len(words[i]) / np.mean([len(w) for w in words]))
+        expected = 0.0
+        for word in words[j]:
+            df, tf = sum(word in w for w in words), words[i].count(word)
+            expected += np.log(1 + (len(texts) - df + 0.5) / (df + 0.5)) * tf / (tf + length) / len(words[j])
+        assert found[i, j] == pytest.approx(expected)
+
+
+def test_whole_matrices_are_kept_and_compared_as_they_are(tmp_path: Path, study: ModuleType) -> None:
+    whole = importlib.import_module("ranking_whole")
+    matrices = torch.randn(5, 3, 4, 4, generator=torch.Generator().manual_seed(0))
+    flat, norms = whole._keep_whole(matrices)
+    np.savez(tmp_path / "whole.npz", flat=flat, norms=norms)
+    (tmp_path / "whole_costs.json").write_text("{}")
+    grams, _ = whole.whole_grams(tmp_path, [], 1, 1)
+    assert grams == pytest.approx(torch.einsum("aijk,bijk->iab", matrices, matrices).numpy(), abs=0.02)
+
+
 def test_pairs_that_share_a_row_are_drawn_together(study: ModuleType) -> None:
     weights, clusters = study.measures.pair_weights([[(0, 1), (2, 3)], [(0, 4), (5, 6)]], draws=50)
     assert clusters == 3 and weights.shape == (50, 4)
@@ -148,7 +194,8 @@ def test_a_perfect_similarity_is_found_and_a_blind_one_is_chance(study: ModuleTy
     perfect, blind = (one.measured(best._replace(similarity=name), (0, 1)) for name in ("cosine", "dot"))
     assert {value for key, value in perfect.items() if not key.endswith("base")} == {1.0}
     assert {value for key, value in blind.items() if key.endswith("auroc")} == {0.5}
-    assert blind["all_auprc"] == blind["all_base"]
+    assert blind["all_auprc"] == blind["all_precision"] == blind["all_base"]
+    assert one.factors("cosine", "dot")["similarity"] == {"cosine": [[1, 1]] * 4, "dot": [[0.5, 0.5]] * 4}
 
 
 def test_similarities_are_what_tamis_score_computes(tmp_path: Path, study: ModuleType) -> None:

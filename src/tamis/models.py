@@ -57,18 +57,23 @@ def load_decoder(
     torch.set_num_threads(int(os.environ.get("OMP_NUM_THREADS", "1")))
     place = resolve_device(device)
     path = str(packaged_decoder()) if name == PACKAGED_MODEL else name
-    options = {"revision": revision, "trust_remote_code": trust_remote_code}
     try:
+        commit = None if Path(path).is_dir() else _commit(path, revision)
+        options = {"revision": commit, "trust_remote_code": trust_remote_code}
         tokenizer = AutoTokenizer.from_pretrained(path, **options)
         model = AutoModelForCausalLM.from_pretrained(
             path, dtype=_dtype(dtype, place), use_safetensors=True, **options
         ).to(place)
     except (OSError, ValueError, ImportError) as error:
         raise UsageError(f"{name}: the model cannot be loaded: {' '.join(str(error).split())}") from error
-    commit = getattr(model.config, "_commit_hash", None)
-    return Decoder(
-        model.eval(), tokenizer, commit if commit and not Path(path).is_dir() else folder_revision(Path(path))
-    )
+    return Decoder(model.eval(), tokenizer, commit or folder_revision(Path(path)))
+
+
+def _commit(name: str, revision: str | None) -> str:
+    """The commit of a model on the Hub that is read from then on: the cache names a folder after it."""
+    from huggingface_hub import hf_hub_download
+
+    return Path(hf_hub_download(name, "config.json", revision=revision)).parent.name
 
 
 def resolve_device(device: str) -> torch.device:
