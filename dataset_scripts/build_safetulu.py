@@ -43,6 +43,7 @@ class BuildRecipe:
         dataset_revision: Its revision on the Hub.
         max_samples: Takes only the pool's first rows; the result is then published under a demo's name only.
         model_name_or_path: The decoder.
+        last_k: How many of the last blocks' gradients are taken.
         max_length: The window in tokens.
         target: The target set: rows or an index; PKU-Alignment/PKU-SafeRLHF stands for its unsafe responses.
         category: Takes only SafeRLHF's responses of this category of harm. May be repeated.
@@ -69,6 +70,7 @@ class BuildRecipe:
     dataset_revision: str | None = None
     max_samples: int | None = None
     model_name_or_path: str = DEFAULT_MODEL
+    last_k: int = 4
     max_length: int = 2048
     target: str = safe_rlhf.NAME
     category: list[str] = field(default_factory=list)
@@ -102,7 +104,7 @@ def build(recipe: BuildRecipe) -> verbs.Report:
         contrast = safe if contrast == "safe" else contrast
     index = str(out / "index")
     pool = {name: getattr(recipe, name) for name in ("dataset_name", "dataset_split", "dataset_revision")}
-    model = {name: getattr(recipe, name) for name in ("max_samples", "model_name_or_path", "max_length")}
+    model = {name: getattr(recipe, name) for name in ("max_samples", "model_name_or_path", "last_k", "max_length")}
     tamis.embed(tamis.EmbedRecipe(output_dir=index, **pool, **model))
     tamis.score(
         tamis.ScoreRecipe(index, target, str(part / "scores"), similarity=recipe.similarity, contrast=contrast)

@@ -42,7 +42,7 @@ def responses(
 
 def write_sets(
     folder: Path, categories: Collection[str], contrast: bool
-) -> tuple[Path, Path | None, dict[str, int]]:
+) -> tuple[str, str | None, dict[str, int]]:
     """The unsafe responses as a file, the safe ones to the same prompts as another, and how many there are.
 
     Args:
@@ -69,4 +69,4 @@ def write_sets(
         lines = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in found)
         write_whole(folder / f"{name}.jsonl", lines.encode())
     counts = {name: len(found) for name, found in files.items()}
-    return folder / "unsafe.jsonl", folder / "safe.jsonl" if safe else None, counts
+    return str(folder / "unsafe.jsonl"), str(folder / "safe.jsonl") if safe else None, counts

@@ -96,6 +96,7 @@ def test_from_a_hub_to_a_hub(hub: LoopbackHub, tmp_path: Path) -> None:
     given = {
         "dataset_name": "builders/pool",
         "model_name_or_path": "builders/tiny",
+        "last_k": "2",
         "max_length": "64",
         "contrast": "safe",
         "similarity": "layer-cosine",
