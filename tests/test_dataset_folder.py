@@ -22,7 +22,6 @@ from tamis.influence.scores import read_scores, score
 from tamis.recipe import STANDARD_RATIOS, ExportRecipe, ScoreRecipe, SelectRecipe
 from tamis.selection import read_selection, select
 
-
 OWN = {"source", "language"}
 """Columns of ours that a pool's own take the place of, for they say the same."""
 
