@@ -33,7 +33,9 @@ def test_markdown_gets_nothing_that_means_something_to_it(name: str) -> None:
     assert not re.search(r"(?<![^\W_])_|_(?![^\W_])", left)
 
 
-@pytest.mark.parametrize("name", ["personas_math", "v1.5", "pool.jsonl", "a/b-c (2), 日本語", "{c}", 'it\'s "x"'])
+@pytest.mark.parametrize(
+    "name", ["personas_math", "v1.5", "pool.jsonl", "a/b-c (2), 日本語", "{c}", 'it\'s "x"', "ünï 🧀 \ufffd"]
+)
 def test_an_ordinary_name_stays_legible(name: str) -> None:
     assert in_markdown(name) == name
 

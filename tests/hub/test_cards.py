@@ -202,7 +202,7 @@ def test_a_name_cannot_end_the_front_matter_or_a_table() -> None:
     assert "<script>" not in body and "{{ 7 &#42; 7 }}" in body
     for table in re.findall(r"(?:^\|.*\|$\n?)+", body, re.M):
         assert len({line.count("|") for line in table.splitlines()}) == 1, table
-    assert "---" not in body.replace("|---", "").replace("a&#65533;---", "")
+    assert "---" not in {line.strip() for line in body.splitlines()}
 
 
 def test_digests_and_words_of_yaml_stay_text() -> None:
