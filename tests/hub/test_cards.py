@@ -18,7 +18,7 @@ from huggingface_hub import DatasetCard, EvalResult, ModelCard, SpaceCard, metad
 from jinja2 import UndefinedError
 
 import pools
-from clients import OLD_HUB, run_client
+from clients import VERSIONS, run_client
 from tamis.errors import WorkError
 from tamis.gradients.store import GradientIndex
 from tamis.hub import cards
@@ -356,8 +356,8 @@ print(huggingface_hub.__version__)
 """
 
 
-@pytest.mark.parametrize("major", ["1", "2"])
-def test_the_hub_finds_nothing_wrong_in_any_card(hub: LoopbackHub, tmp_path: Path, major: str) -> None:
+@VERSIONS
+def test_the_hub_finds_nothing_wrong_in_any_card(hub: LoopbackHub, tmp_path: Path, version: str) -> None:
     made = {kind: cards.render(kind, facts, HUMAN[kind]) for kind, facts in SAMPLES.items()}
     made |= {golden.KINDS[name]: golden.rendered(name, golden.results(name)) for name in golden.KINDS}
     types = {"gradients": "dataset", "metric": "space"}
@@ -365,6 +365,5 @@ def test_the_hub_finds_nothing_wrong_in_any_card(hub: LoopbackHub, tmp_path: Pat
         json.dumps({kind: (types.get(kind, kind), text) for kind, text in made.items()})
     )
     (tmp_path / "model.json").write_text(json.dumps(MODEL))
-    path = [str(Path(cards.__file__).parents[2]), *([str(OLD_HUB)] if major == "1" else [])]
-    done = run_client(hub, UPLOAD, tmp_path / "home", PYTHONPATH=":".join(path))
-    assert done.stdout.startswith(f"{major}.")
+    done = run_client(hub, UPLOAD, tmp_path / "home", version=version)
+    assert done.stdout.startswith(f"{version}.")
