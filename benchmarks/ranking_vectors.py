@@ -17,7 +17,7 @@ import numpy as np
 import tamis
 from tamis.chat import ChatRenderer
 from tamis.gradients.capture import GradientCapture
-from tamis.gradients.embed import batches
+from tamis.gradients.embedder import batches
 from tamis.gradients.store import GradientIndex
 from tamis.models import load_decoder
 from tamis.rows import conversation
