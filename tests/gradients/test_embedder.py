@@ -64,7 +64,7 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> EmbedRecipe:
         last_k=2,
         proj_dim=8,
         max_length=256,
-        batch_tokens=400,
+        batch_tokens=100,
         shard_rows=8,
         device="cpu",
     )

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 import torch
+from torch.profiler import record_function
 from tqdm import tqdm
 
 from tamis.chat import ChatRenderer, Example, RowError
@@ -114,10 +115,7 @@ class Embedder:
         What the failed attempt held is free once this has returned: until then the exception's frames hold it.
         """
         try:
-            gradients = self._capture([item.example for item in batch])
-            factored = rank_one(gradients.matrices, self._start)
-            factored = factored._replace(norm=factored.norm * gradients.scale)
-            return RankOne(*(part.cpu() for part in factored)), gradients.loss.cpu()
+            return rank_one_gradients(self._capture, self._start, [item.example for item in batch])
         except torch.OutOfMemoryError:
             return None
 
@@ -180,6 +178,23 @@ class Embedder:
         u = np.stack([entry[1] for entry in done]) if done else empty
         v = np.stack([entry[2] for entry in done]) if done else empty
         return u, v, [entry[0] for entry in done], sorted(excluded, key=lambda row: row.index)
+
+
+def rank_one_gradients(
+    capture: GradientCapture, start: torch.Tensor, examples: Sequence[Example]
+) -> tuple[RankOne, torch.Tensor]:
+    """The rank-one gradients of a batch and its summed losses, on the CPU.
+
+    Args:
+        capture: Gives the projected gradients.
+        start: See `rank_one`.
+        examples: The batch.
+    """
+    gradients = capture(examples)
+    factored = rank_one(gradients.matrices, start)
+    factored = factored._replace(norm=factored.norm * gradients.scale)
+    with record_function("tamis.to_host"):
+        return RankOne(*(part.cpu() for part in factored)), gradients.loss.cpu()
 
 
 def batches(lengths: Sequence[int], budget: int) -> Iterator[list[int]]:
