@@ -10,7 +10,7 @@ accelerate launch --config_file training/accelerate_configs/cpu_2.yaml training/
     --dataset_name src/tamis/demo/pool.jsonl --model_name_or_path packaged --device cpu --output_dir run/index
 
 accelerate launch --config_file training/accelerate_configs/multi_gpu.yaml training/embed_gradients.py \
-    --dataset_name allenai/tulu-3-sft-mixture --output_dir run/tulu-3
+    --dataset_name allenai/tulu-3-sft-mixture --batch_tokens 16384 --output_dir run/tulu-3
 
 With `cpu_2.yaml` and `--device cuda:0`, two processes share one GPU: it works for one while the other renders.
 The flags and `--config` are those of `tamis embed`. Where a process dies the launch fails; the same command goes
