@@ -22,10 +22,9 @@ from pathlib import Path
 import flops
 import numpy as np
 import torch
+from device_profile import profile
 from embed import PeakAnonymousMemory
-from torch.autograd import DeviceType
-from torch.profiler import ProfilerActivity, record_function
-from transformers import AutoModelForCausalLM, PreTrainedModel
+from transformers import AutoModelForCausalLM
 
 from tamis.chat import Example
 from tamis.gradients.capture import GradientCapture
@@ -34,14 +33,6 @@ from tamis.gradients.project import gaussian
 from tamis.models import resolve_device
 
 LABELLED, LAST_K, PROJ_DIM = 0.6, 4, 32
-PARTS = {
-    "bench.below": "blocks below",
-    "tamis.head": "head",
-    "tamis.project": "projections",
-    "tamis.rank_one": "rank one",
-    "tamis.to_host": "copy to the host",
-}
-REST = "watched blocks"  # autograd's own thread does a half of it, and no name reaches there
 
 
 class Bench:
@@ -57,12 +48,11 @@ class Bench:
         self.config.num_hidden_layers = options.layers
         self.config.layer_types = self.config.layer_types[: options.layers]
         with torch.device(self.device):
-            model = AutoModelForCausalLM.from_config(self.config, dtype=getattr(torch, dtype)).eval()
-        weights = [*model.parameters(), *model.buffers()]
-        self._plain = copy.deepcopy(model, {id(weight): weight for weight in weights})  # the same, without hooks
-        self._capture = GradientCapture(model, last_k=LAST_K, proj_dim=PROJ_DIM)
-        self.dtype = str(model.dtype).removeprefix("torch.")
-        _mark_blocks_below(model)
+            self.model = AutoModelForCausalLM.from_config(self.config, dtype=getattr(torch, dtype)).eval()
+        weights = [*self.model.parameters(), *self.model.buffers()]
+        self._plain = copy.deepcopy(self.model, {id(weight): weight for weight in weights})  # without hooks
+        self._capture = GradientCapture(self.model, last_k=LAST_K, proj_dim=PROJ_DIM)
+        self.dtype = str(self.model.dtype).removeprefix("torch.")
         starts = [gaussian(0, name, "start", PROJ_DIM, 1)[:, 0] for name in self._capture.modules]
         self._start = torch.from_numpy(np.stack(starts)).to(self.device)
         self.labelled = min(round(options.tokens * LABELLED), options.tokens - 1)
@@ -93,14 +83,6 @@ class Bench:
         return clock() - began
 
 
-def _mark_blocks_below(model: PreTrainedModel) -> None:
-    """Gives what the blocks below the watched ones do a name in the profile."""
-    blocks, below = model.model.layers, record_function("bench.below")
-    if len(blocks) > LAST_K:
-        blocks[0].register_forward_pre_hook(lambda *_: below.__enter__() and None)
-        blocks[-LAST_K].register_forward_pre_hook(lambda *_: below.__exit__(None, None, None))
-
-
 def warmed_up(bench: Bench) -> float:
     """The peak memory of the embedding in MiB, after everything has run once."""
     bench.embed(bench.batches[0])
@@ -113,26 +95,6 @@ def warmed_up(bench: Bench) -> float:
     for batch in {len(batch): batch for batch in bench.batches}.values():
         bench.forward(batch)
     return peak
-
-
-def profile(bench: Bench) -> tuple[dict[str, float], float]:
-    """Each part's share of the time that the device works, and that time in seconds, for all batches once."""
-    activities = [ProfilerActivity.CPU, *([ProfilerActivity.CUDA] if bench.cuda else [])]
-    with torch.profiler.profile(activities=activities) as profiler:
-        for batch in bench.batches:
-            bench.embed(batch)
-    spent = dict.fromkeys((REST, *PARTS.values()), 0.0)
-    for event in profiler.events():
-        part = event
-        while part is not None and part.name not in PARTS:
-            part = part.cpu_parent
-        name = REST if part is None else PARTS[part.name]
-        if not bench.cuda:
-            spent[name] += event.self_cpu_time_total
-        elif event.device_type == DeviceType.CPU and not event.is_user_annotation:
-            spent[name] += sum(kernel.duration for kernel in event.kernels)
-    busy = sum(spent.values())
-    return {name: round(time / busy, 4) for name, time in spent.items()}, busy / 1e6
 
 
 def measure(options: argparse.Namespace) -> dict[str, object]:
@@ -166,7 +128,9 @@ def measure(options: argparse.Namespace) -> dict[str, object]:
         "threads": torch.get_num_threads(),
     }
     if options.profile:
-        result["profile"], busy = profile(bench)
+        result["profile"], busy = profile(
+            bench.model, LAST_K, lambda: [*map(bench.embed, bench.batches)], bench.device
+        )
         result["device_busy"] = round(busy / statistics.median(ours), 3) if bench.cuda else None
     return result
 

@@ -15,7 +15,6 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 import torch
 from torch import nn
-from torch.profiler import record_function
 from transformers import PreTrainedModel
 from transformers.pytorch_utils import Conv1D
 
@@ -143,13 +142,11 @@ class GradientCapture:
 
         def forward_hook(_module: nn.Module, args: tuple[torch.Tensor], output: torch.Tensor) -> None:
             rows = len(self._matrices)
-            with torch.no_grad(), record_function("tamis.project"):
-                # Some models flatten rows and positions into one axis before their MLP.
+            with torch.no_grad():  # some models flatten rows and positions into one axis before their MLP
                 x = (args[0].detach().float() @ p_in).view(rows, -1, self.proj_dim)
 
             def project(g: torch.Tensor) -> None:
-                with record_function("tamis.project"):
-                    self._matrices[:, i] += (g.float() @ p_out).view_as(x).mT @ x
+                self._matrices[:, i] += (g.float() @ p_out).view_as(x).mT @ x
 
             if not output.requires_grad:
                 output.requires_grad_(True)
