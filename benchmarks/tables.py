@@ -21,7 +21,6 @@ _EMBED = (
     ("bytes_per_row", "bytes a row", ""),
 )
 
-
 _SCORE = (
     ("cpu_seconds", "new mean target to a score for every row, CPU s", "<= 10"),
     ("seconds", "the same, wall s", "<= 10"),
@@ -62,9 +61,44 @@ def score_table(result: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
+def device_table(result: dict[str, Any]) -> str:
+    """The lines of the tables of `device.py`: what was measured, and where the time goes."""
+    gpu = result["device"] != "CPU"
+    size = (
+        f"{result['layers']} of 28 blocks, {result['dtype']}, {result['rows']} rows of {result['tokens']} tokens"
+    )
+    lines = [f"| {result['device']}: {size} | measured | range | goal |", "|---|---|---|---|"]
+    figures = [
+        (f"rows per {'' if gpu else 'CPU '}second", "rows_per_second", ">= 261 on one H200" if gpu else ""),
+        (f"{'' if gpu else 'CPU '}time against the plain forward pass", "ratio_to_forward", ""),
+        ("the same, counted in operations", "counted_ratio", ""),
+        ("peak memory, MiB", "peak_memory_mb", ""),
+        ("GFLOP a row", "gflop_per_row", ""),
+        ("share of the GPU's peak", "share_of_peak", ""),
+        ("share of the time that the GPU works", "device_busy", ""),
+    ]
+    for name, key, goal in figures:
+        spread = result.get(f"{key}_range")
+        between = f"{spread[0]} to {spread[1]}" if isinstance(spread, list) else ""
+        if result.get(key) is not None:
+            lines.append(f"| {name} | {result[key]} | {between} | {goal} |")
+    lines += ["", "| part of the embedding | share of its time |", "|---|---|"]
+    lines += [f"| {name} | {share:.1%} |" for name, share in result["profile"].items()]
+    lines += ["", "| all 28 blocks, 700 tokens, counted | against the plain forward pass |", "|---|---|"]
+    for share in (60, 100):
+        lines.append(f"| {share} % of the tokens labelled | {result[f'counted_ratio_whole_{share}']} |")
+    return "\n".join(lines)
+
+
 def rendered(text: str) -> str:
     """The README's text with every table made from its result file, where there is one."""
-    tables = {"embed": embed_table, "peers": peers_table, "score": score_table, "ranking": ranking_table}
+    tables = {
+        "embed": embed_table,
+        "peers": peers_table,
+        "device": device_table,
+        "score": score_table,
+        "ranking": ranking_table,
+    }
     for name, table in tables.items():
         file = HERE / "results" / f"{name}.json"
         if file.is_file():

@@ -16,8 +16,13 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from torch.utils.flop_counter import FlopCounterMode
+from transformers import AutoModelForCausalLM, Qwen3Config
 
 import pools
+from tamis.chat import Example
+from tamis.gradients.capture import GradientCapture
+from tamis.gradients.factor import rank_one
 from tamis.gradients.store import GradientIndex
 from tamis.influence.scores import collapse, similarities
 
@@ -56,6 +61,9 @@ def test_the_tables_are_fresh(study: ModuleType) -> None:
     assert f"| {measured['ratio_to_forward']} |" in text and f"| {measured['bytes_per_row']} |" in text
     measured = json.loads((BENCHMARKS / "results" / "score.json").read_text())
     assert measured["rows"] == 939343 and f"| {measured['cpu_seconds']} |" in text
+    measured = json.loads((BENCHMARKS / "results" / "device.json").read_text())
+    assert f"| {measured['rows_per_second']} |" in text and f"| {measured['profile']['head']:.1%} |" in text
+    assert ("No GPU number has been measured yet" in text) == (measured["device"] == "CPU")
 
 
 def test_the_text_about_the_ranking_has_no_figure_of_its_own() -> None:
@@ -76,6 +84,42 @@ def test_embed_prints_one_object_with_its_figures() -> None:
     assert 22e6 < result["parameters"] < 23e6
     assert result["ratio_to_forward"] > 1 and result["ratio_to_forward_all"] > 1
     assert result["rows_per_cpu_second"] > 0 and result["peak_rss_mb"] > 100
+
+
+def test_device_prints_one_object_with_its_figures() -> None:
+    """The shape of the whole model but for its depth, on few tokens."""
+    size = {"device": "cpu", "layers": 5, "rows": 2, "tokens": 20, "batch_tokens": 20, "repeats": 1}
+    flags = [part for name, value in size.items() for part in (f"--{name}", str(value))]
+    command = [sys.executable, BENCHMARKS / "device.py", "--profile", "--format", "json", *flags]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    result = json.loads(done.stdout)
+    assert {name: result[name] for name in size if name != "device"} | {"device": "cpu"} == size
+    assert (result["device"], result["dtype"], result["share_of_peak"]) == ("CPU", "float32", None)
+    assert result["rows_per_second"] > 0 and result["ratio_to_forward"] > 1 and result["peak_memory_mb"] > 900
+    assert sum(result["profile"].values()) == pytest.approx(1, abs=0.001)
+    assert (
+        min(result["profile"][part] for part in ("blocks below", "watched blocks", "head", "projections")) > 0.001
+    )
+
+
+@pytest.mark.parametrize("share", [0.6, 1.0])
+def test_the_counted_operations_are_those_that_torch_counts(monkeypatch: pytest.MonkeyPatch, share: float) -> None:
+    """On attention in plain products; torch knows no formula for the CPU's fused kernel."""
+    monkeypatch.syspath_prepend(str(BENCHMARKS))
+    flops = importlib.import_module("flops")
+    size = {"vocab_size": 300, "hidden_size": 64, "intermediate_size": 96, "num_hidden_layers": 6, "head_dim": 32}
+    config = Qwen3Config(**size, num_attention_heads=4, num_key_value_heads=2)
+    model = AutoModelForCausalLM.from_config(config, attn_implementation="eager").eval()
+    rows, tokens = 3, 50
+    with FlopCounterMode(display=False) as plain, torch.no_grad():
+        model(torch.zeros(rows, tokens, dtype=torch.long), use_cache=False)
+    assert plain.get_total_flops() == rows * flops.forward(config, tokens)
+    labelled = min(round(share * tokens), tokens - 1)
+    examples = [Example([3] * tokens, [i >= tokens - labelled for i in range(tokens)])] * rows
+    with GradientCapture(model) as capture, FlopCounterMode(display=False) as ours:
+        rank_one(capture(examples).matrices, torch.ones(len(capture.modules), 32))
+    assert ours.get_total_flops() == rows * sum(flops.embedding(config, tokens, labelled).values())
+    assert flops.ratio(config, tokens, share) == ours.get_total_flops() / plain.get_total_flops()
 
 
 def test_score_prints_one_object_with_its_figures_and_leaves_nothing(tmp_path: Path) -> None:

@@ -31,6 +31,13 @@ def test_a_loaded_decoder_is_in_eval_mode_and_of_the_type_asked_for(tmp_path: Pa
     assert load_decoder(str(tmp_path / "m")).model.dtype is torch.float32
 
 
+def test_products_of_float32_are_float32(tmp_path: Path) -> None:
+    """TF32 is what "high" means on a GPU; NVIDIA's containers set it without being asked."""
+    torch.set_float32_matmul_precision("high")
+    load_decoder(tiny.saved(tmp_path / "m"))
+    assert torch.get_float32_matmul_precision() == "highest"
+
+
 @pytest.mark.parametrize(
     ("options", "named"),
     [

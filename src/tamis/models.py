@@ -43,7 +43,8 @@ def load_decoder(
     """A causal language model and its tokenizer from a folder, the Hub, or the package index (`packaged`).
 
     Weights are read from safetensors files only. On a CPU, one thread is used unless `OMP_NUM_THREADS` says
-    otherwise: more processes are faster than more threads.
+    otherwise: more processes are faster than more threads. Float32 products are float32 on a GPU too: TF32, which
+    NVIDIA's containers switch on by an environment variable, would round the projections to 10 bits.
 
     Raises:
         UsageError: There is no such model, or it cannot be loaded.
@@ -55,6 +56,7 @@ def load_decoder(
     if not sys.stderr.isatty():
         transformers.utils.logging.disable_progress_bar()
     torch.set_num_threads(int(os.environ.get("OMP_NUM_THREADS", "1")))
+    torch.set_float32_matmul_precision("highest")
     place = resolve_device(device)
     path = str(packaged_decoder()) if name == PACKAGED_MODEL else name
     try:

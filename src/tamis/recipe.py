@@ -35,7 +35,8 @@ class EmbedRecipe:
         proj_dim: Columns of each of the two random projections.
         max_length: The window in tokens.
         max_samples: Takes only the first rows.
-        batch_tokens: The most tokens of one batch, padding included.
+        batch_tokens: The most tokens of one batch, padding included; the default is for a CPU. Where a GPU's
+            memory does not hold a batch, it and all after it are halved.
         shard_rows: Source rows of one shard: what a killed run loses at most.
         dtype: Compute type: `auto` is float32 on a CPU and bfloat16 on a GPU.
         device: `auto`, `cpu`, `cuda`, ...
