@@ -15,9 +15,10 @@ if TYPE_CHECKING:
     from tamis.gradients.capture import GradientCapture
     from tamis.gradients.embed import embed, estimate
     from tamis.gradients.store import GradientIndex
+    from tamis.hub.download import download
     from tamis.influence.scores import score
     from tamis.metrics.ranking import auroc
-    from tamis.recipe import EmbedRecipe, ExportRecipe, ReportRecipe, ScoreRecipe, SelectRecipe
+    from tamis.recipe import DownloadRecipe, EmbedRecipe, ExportRecipe, ReportRecipe, ScoreRecipe, SelectRecipe
     from tamis.report import write_report
     from tamis.rows import read_rows
     from tamis.selection import select
@@ -26,6 +27,7 @@ __version__ = "0.1.0"
 
 _HOME = {
     "ChatRenderer": "tamis.chat",
+    "DownloadRecipe": "tamis.recipe",
     "EmbedRecipe": "tamis.recipe",
     "ExportRecipe": "tamis.recipe",
     "GradientCapture": "tamis.gradients.capture",
@@ -36,6 +38,7 @@ _HOME = {
     "UsageError": "tamis.errors",
     "WorkError": "tamis.errors",
     "auroc": "tamis.metrics.ranking",
+    "download": "tamis.hub.download",
     "embed": "tamis.gradients.embed",
     "estimate": "tamis.gradients.embed",
     "export": "tamis.dataset_folder",

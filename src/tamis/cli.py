@@ -8,7 +8,7 @@ import re
 import sys
 import traceback
 from argparse import SUPPRESS
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, fields
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ import yaml
 from jsonargparse import ActionYesNo, ArgumentError, ArgumentParser, Namespace, get_loader
 
 from tamis.errors import UsageError, WorkError, missing_extra
+from tamis.names import printable
 from tamis.verbs import VERBS, Report, Verb
 
 Made = Report | Iterator[Report] | None
@@ -33,8 +34,12 @@ def _kinds(recipe: type) -> dict[str, str]:
     return {field.name: str(field.type) for field in fields(recipe)}
 
 
-def build_parser() -> ArgumentParser:
-    """The parser of all verbs; every flag is a field of the verb's recipe."""
+def build_parser(defaults: Mapping[str, Any] | None = None) -> ArgumentParser:
+    """The parser of all verbs; every flag is a field of the verb's recipe.
+
+    Args:
+        defaults: What fields are where nobody says otherwise, in place of their own defaults.
+    """
     parser = ArgumentParser(
         prog="tamis",
         description="A drum sieve for training data.",
@@ -50,6 +55,7 @@ def build_parser() -> ArgumentParser:
         texts = {entry.arg_name: " ".join((entry.description or "").split()) for entry in about.params}
         for field in fields(verb.recipe):
             default = field.default if field.default_factory is MISSING else field.default_factory()
+            default = (defaults or {}).get(field.name, default)
             given = {"required": True} if default is MISSING else {"default": default}
             kind = {"action": ActionYesNo} if field.type == "bool" else {"type": _TYPES.get(str(field.type))}
             sub.add_argument(f"--{field.name}", help=texts[field.name], **kind, **given)
@@ -98,7 +104,7 @@ def _run(arguments: Sequence[str], work: Callable[[Any], Made] | None) -> int:
         if "--debug" in arguments:
             traceback.print_exc()
         shown = missing_extra("attribution", error) if isinstance(error, ImportError) else error
-        print(f"tamis: {' '.join(str(shown).splitlines())}", file=sys.stderr)
+        print(f"tamis: {printable(' '.join(str(shown).splitlines()))}", file=sys.stderr)
         return 1 if isinstance(error, (WorkError, OSError)) else 2
     if report is not None:
         _print(report, given.format)
@@ -127,6 +133,14 @@ def _parse(arguments: Sequence[str]) -> Namespace:
         arguments, lists = _arranged(arguments, verb.recipe)
     try:
         options = parser.parse_args(arguments)
+        if (link := options[options.verb].get("recipe")) is not None:
+            from tamis import permalink
+
+            block = permalink.read(link)
+            options = build_parser(permalink.defaults(VERBS[options.verb].recipe, block)).parse_args(arguments)
+            options[options.verb].recipe = permalink.query(block)
+    except UsageError:
+        raise
     except (ArgumentError, TypeError, ValueError, KeyError) as error:
         raise UsageError(_in_our_words(" ".join(str(error).split()), verb)) from error
     given = options[options.verb]

@@ -76,7 +76,7 @@ class ScoreRecipe:
     """Scores every row of a gradient index by its similarity to a target set.
 
     Args:
-        index: The pool's gradient index.
+        index: The pool's gradient index: a folder, or a data set on the Hub.
         target: The target set: rows (embedded with the index's own recipe), or a gradient index. May be repeated:
             every set has a column of its own, and the score is their mean.
         output_dir: Where `scores.parquet` goes.
@@ -94,6 +94,9 @@ class ScoreRecipe:
         target_config: The target data set's config, where it has several.
         target_split: The target data set's split.
         device: Where the target rows are embedded.
+        index_revision: The index's revision, where it lies on the Hub.
+        recipe: Scores as another selection did: its selection.yaml, its card (README.md, or the data set on the
+            Hub) or its link. Its fields need no flags, and what comes out must have its digest.
     """
 
     index: str
@@ -108,6 +111,8 @@ class ScoreRecipe:
     target_config: str | None = None
     target_split: str = "train"
     device: str = "auto"
+    index_revision: str | None = None
+    recipe: str | None = None
 
     def __post_init__(self) -> None:
         _at_least(self, 1, "topk")
@@ -132,6 +137,8 @@ class SelectRecipe:
         language: Sieves only the rows of this language, and keeps all others. May be repeated.
         keep: A file of row ids, one a line, that are never removed.
         remove: A file of row ids, one a line, that are always removed.
+        recipe: Selects as another selection did: its selection.yaml, its card (README.md, or the data set on the
+            Hub) or its link. Its fields need no flags, and what comes out must have its digest.
     """
 
     scores: str
@@ -141,6 +148,7 @@ class SelectRecipe:
     language: list[str] = field(default_factory=list)
     keep: str | None = None
     remove: str | None = None
+    recipe: str | None = None
 
 
 @dataclass(frozen=True)
@@ -169,6 +177,33 @@ class ExportRecipe:
         _at_least(self, 1, "row_group_rows")
         if self.variant is not None and not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_]*", self.variant):
             raise UsageError(f"--variant {self.variant}: letters, digits and _ only")
+
+
+@dataclass(frozen=True)
+class DownloadRecipe:
+    """Takes from a published data set what is left of it at any ratio, and reads little more than that.
+
+    Args:
+        repo_id: The data set, which `tamis export` made: its name on the Hub, or its folder. Its flag may be left
+            out: `tamis download my-name/my-data`.
+        output_dir: The data set's new folder.
+        ratio: The share to leave out, from 0 to 1; exact, as `tamis select` cuts.
+        source: Takes only the rows of this source, cut among themselves. May be repeated.
+        language: Takes only the rows of this language, cut among themselves. May be repeated.
+        revision: The branch, tag or commit on the Hub.
+    """
+
+    repo_id: str
+    output_dir: str
+    ratio: float
+    source: list[str] = field(default_factory=list)
+    language: list[str] = field(default_factory=list)
+    revision: str | None = None
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.ratio <= 1:
+            raise UsageError(f"--ratio {self.ratio}: not from 0 to 1")
+        object.__setattr__(self, "ratio", float(self.ratio))
 
 
 @dataclass(frozen=True)
@@ -269,7 +304,7 @@ class HubRecipe:
             raise UsageError(f"--port {self.port}: has to be from 0 to 65535")
 
 
-Recipe = EmbedRecipe | ScoreRecipe | SelectRecipe | ExportRecipe | ReportRecipe
+Recipe = EmbedRecipe | ScoreRecipe | SelectRecipe | ExportRecipe | DownloadRecipe | ReportRecipe
 
 
 def _one_of(name: str, value: str, known: tuple[str, ...]) -> None:

@@ -21,8 +21,9 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import yaml
 
+from tamis import permalink
 from tamis.errors import UsageError
-from tamis.influence.scores import EXCLUDED, Scores, order_by, read_scores
+from tamis.influence.scores import EXCLUDED, order_by, portable_scores, read_scores
 from tamis.provenance import claim_folder, write_parquet, write_whole
 from tamis.recipe import SelectRecipe, digest, to_dict
 
@@ -30,8 +31,13 @@ OUTSIDE = -1
 """The order of a row that the subset leaves out: below every cut."""
 
 KEPT, REMOVED, SELECTION = "kept.parquet", "removed.parquet", "selection.yaml"
+NO_IDS = hashlib.sha256(b"").hexdigest()
+"""The digest of a list without ids."""
+
+LEFT_OUT, NAMED_TO_KEEP, NAMED_TO_REMOVE = "outside the subset", "named by --keep", "named by --remove"
+BELOW = "below the {k} highest scores of {n}"
+_ABOVE = "among the {k} highest scores of {n}"
 _BOUNDARY_ROWS = 5
-_ABOVE, _BELOW = "among the {k} highest scores of {n}", "below the {k} highest scores of {n}"
 
 
 @dataclass(frozen=True)
@@ -62,8 +68,9 @@ def select(recipe: SelectRecipe) -> Selection:
 
     Raises:
         UsageError: The scores cannot be read, the ratio is not from 0 to 1, a subset is empty, a listed id is
-            unknown or listed twice, or a score is not a number.
+            unknown or listed twice, or a score is not a number; or it is not the selection of `recipe.recipe`.
     """
+    asked = permalink.asked(recipe)
     if not 0 <= recipe.ratio <= 1:
         raise UsageError(f"--ratio {recipe.ratio}: not from 0 to 1")
     recipe = replace(recipe, ratio=float(recipe.ratio))
@@ -74,8 +81,10 @@ def select(recipe: SelectRecipe) -> Selection:
     _refuse_lists(scores.table, inside, keep, remove)
     table, first_removed = decide(scores.table, inside, keep, remove, recipe.ratio)
     gone = table["order"].to_numpy() >= first_removed
-    facts = {
-        "digest": digest(_identity(recipe, scores, keep, remove)),
+    facts: dict[str, Any] = {
+        "digest": selection_digest(
+            scores.metadata["digest"], recipe.ratio, recipe.source, recipe.language, _named(keep), _named(remove)
+        ),
         "ratio": recipe.ratio,
         **{name: value for name, value in to_dict(recipe).items() if name in ("source", "language")},
         **{name: _named(ids) for name, ids in (("keep", keep), ("remove", remove)) if ids},
@@ -91,6 +100,9 @@ def select(recipe: SelectRecipe) -> Selection:
         "boundary": _boundary(table, first_removed),
         "scores": scores.metadata,
     }
+    made = portable(facts)
+    permalink.refuse_other(asked, "selection", made)
+    facts["link"] = permalink.query(made)
     selection = Selection(table.filter(pa.array(~gone)), table.filter(pa.array(gone)), scores.excluded, facts)
     folder = claim_folder(recipe, str(facts["digest"]))
     write_parquet(folder / KEPT, selection.kept)
@@ -123,17 +135,27 @@ def portable(facts: Mapping[str, Any]) -> dict[str, Any]:
     Args:
         facts: A selection's.
     """
-    scores = facts["scores"]
-    fields = {
-        name: scores[name] for name in ("similarity", "aggregate", "topk", "split_targets") if name in scores
-    }
-    if "targets" in scores:
-        fields["weight"] = [one["weight"] for one in scores["targets"]]
-    fields |= {name: facts[name] for name in ("ratio", "source", "language") if name in facts}
+    made = portable_scores(facts["scores"])
+    fields = {name: facts[name] for name in ("ratio", "source", "language") if name in facts}
     lists = {name: facts[name] for name in ("keep", "remove") if name in facts}
-    digests = {"selection": facts["digest"], "scores": scores["digest"], "index": scores["index"]}
-    safe = {"contrast": scores["contrast"]} if "contrast" in scores else {}
-    return {"recipe": fields, **digests, "target": scores["target"], **safe, **lists}
+    return {**made, "recipe": {**made["recipe"], **fields}, "selection": facts["digest"], **lists}
+
+
+def selection_digest(
+    scores: str, ratio: float, source: Sequence[str], language: Sequence[str], keep: str, remove: str
+) -> str:
+    """Names a selection of the scores with this digest.
+
+    Args:
+        scores: The digest of the scores.
+        ratio: The share that is removed.
+        source: The sources that are sieved; all, if empty.
+        language: The languages that are sieved; all, if empty.
+        keep: The digest of the ids that are kept whatever their score: `NO_IDS`, or what the facts hold.
+        remove: That of those that are removed.
+    """
+    identity: dict[str, Any] = {"scores": scores, "ratio": str(ratio), "keep": keep, "remove": remove}
+    return digest({**identity, "source": sorted({*source}), "language": sorted({*language})})
 
 
 def removal_rates(table: pa.Table, gone: np.ndarray, inside: np.ndarray, column: str) -> dict[str, dict[str, Any]]:
@@ -164,15 +186,14 @@ def decide(
     if n == len(table) and not keep and not remove and _is_ordered(table):
         k = cut(ratio, n)
         order = table["order"].to_numpy()
-        reasons, which = [_ABOVE.format(k=k, n=n), _BELOW.format(k=k, n=n)], (order < n - k).astype(np.int8)
+        reasons, which = [_ABOVE.format(k=k, n=n), BELOW.format(k=k, n=n)], (order < n - k).astype(np.int8)
         return _with_columns(table, order, order / n, which, reasons), n - k
     kept, removed = _is_in(table["row_id"], keep) & inside, _is_in(table["row_id"], remove)
     k = cut(ratio, n, keep=int(kept.sum()), remove=len(remove))
     place = pa.array((removed * 1 - kept * 1)[inside])
     order = np.full(len(table), OUTSIDE, np.int64)
     order[inside] = order_by(table.filter(pa.array(inside)).append_column("place", place), ("place", "ascending"))
-    reasons = ["outside the subset", "named by --keep", "named by --remove"]
-    reasons += [_ABOVE.format(k=k, n=n), _BELOW.format(k=k, n=n)]
+    reasons = [LEFT_OUT, NAMED_TO_KEEP, NAMED_TO_REMOVE, _ABOVE.format(k=k, n=n), BELOW.format(k=k, n=n)]
     which = np.select([~inside, kept, removed, order >= n - k], [0, 1, 2, 3], 4)
     return _with_columns(table, order, np.where(inside, order / n, OUTSIDE), which.astype(np.int8), reasons), n - k
 
@@ -194,17 +215,6 @@ def _is_ordered(table: pa.Table) -> bool:
     scores = np.full(n, np.nan)
     scores[order] = table["score"].to_numpy()
     return bool((scores[1:] >= scores[:-1]).all() and np.isfinite(scores[:1]).all())
-
-
-def _identity(recipe: SelectRecipe, scores: Scores, keep: Sequence[str], remove: Sequence[str]) -> dict[str, Any]:
-    return {
-        "scores": scores.metadata["digest"],
-        "ratio": str(recipe.ratio),
-        "source": sorted({*recipe.source}),
-        "language": sorted({*recipe.language}),
-        "keep": _named(keep),
-        "remove": _named(remove),
-    }
 
 
 def _named(ids: Sequence[str]) -> str:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from tamis.errors import WorkError, missing_extra
 from tamis.recipe import (
+    DownloadRecipe,
     EmbedRecipe,
     ExportRecipe,
     HubRecipe,
@@ -89,6 +90,7 @@ def _score(recipe: ScoreRecipe) -> Report:
         "target_rows": scores.metadata["target_rows"],
         "target_excluded": scores.metadata["target_excluded"],
         "digest": scores.metadata["digest"],
+        **_repeated(recipe, "scores"),
         "highest": [f"{row['row_id']}  {row['score']:.4f}" for row in top],
     }
 
@@ -119,6 +121,22 @@ def _select(recipe: SelectRecipe) -> Report:
         "removed_just_above_the_cut": rows(facts["boundary"]["removed_just_above"]),
         "kept_just_below_the_cut": rows(facts["boundary"]["kept_just_below"]),
         "digest": facts["digest"],
+        "link": facts["link"],
+        **_repeated(recipe, "selection"),
+    }
+
+
+def _repeated(recipe: ScoreRecipe | SelectRecipe, name: str) -> Report:
+    """Whether what came out was compared with the recipe that was to be repeated, if there was one."""
+    from tamis.permalink import read
+
+    if recipe.recipe is None:
+        return {}
+    checked = name in read(recipe.recipe)
+    return {
+        "recipe": f"repeated, as its digest of the {name} says"
+        if checked
+        else f"its fields; it names no {name} to check"
     }
 
 
@@ -188,6 +206,21 @@ def _release(recipe: ReleaseRecipe) -> Report:
     return {"dry_run" if recipe.dry_run else "released": lines}
 
 
+def _download(recipe: DownloadRecipe) -> Report:
+    from tamis.hub.download import download
+
+    done = download(recipe)
+    return {
+        "wrote": recipe.output_dir,
+        "rows": done.rows,
+        "removed": f"{done.removed} of {done.sieved} sieved rows",
+        "fetched": f"{done.fetched} of {done.size} bytes ({done.fetched / done.size:.1%})",
+        **({"commit": done.commit} if done.commit else {}),
+        "link": done.link,
+        "load": f'load_dataset("{recipe.output_dir}")',
+    }
+
+
 def _hub(recipe: HubRecipe) -> Iterator[Report]:
     from pathlib import Path
 
@@ -208,6 +241,7 @@ VERBS = {
     "export": Verb(ExportRecipe, _export, "a selection -> a folder that load_dataset reads at any ratio"),
     "publish": Verb(PublishRecipe, _publish, "a folder -> one release on the Hub, whole or not at all", "folder"),
     "release": Verb(ReleaseRecipe, _release, "a manifest -> every release of a project, in order"),
+    "download": Verb(DownloadRecipe, _download, "a published data set -> what any ratio leaves of it", "repo_id"),
     "hub": Verb(HubRecipe, _hub, "a folder -> a Hub on 127.0.0.1 that the real clients talk to"),
     "verify": Verb(VerifyRecipe, _verify, "a gradient index -> whether it is whole; writes nothing", "index"),
 }

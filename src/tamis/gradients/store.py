@@ -255,6 +255,8 @@ def read_manifest(path: Path) -> dict[str, Any]:
         manifest = json.loads(path.read_text())
         if manifest["format"] != 1:
             raise UsageError(f"{path}: format {manifest['format']} is not known to this version of tamis")
+        if any(Path(name).name != name for name in manifest.get("shards", ())):  # others' indexes are read, too
+            raise UsageError(f"{path}: names a shard outside its folder")
     except (OSError, json.JSONDecodeError, KeyError) as error:
         raise UsageError(f"{path.parent}: not a gradient index ({MANIFEST} is missing or unreadable)") from error
     return dict(manifest)

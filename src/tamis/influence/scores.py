@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +16,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from tamis import permalink
 from tamis.errors import UsageError, WorkError
 from tamis.gradients.store import GradientIndex
+from tamis.hub.fetch import find_index
 from tamis.influence.similarity import AGGREGATES, SIMILARITIES, collapse, highest, similarities
 from tamis.influence.targets import OWN, TargetSet, opened, set_names, shares
 from tamis.provenance import claim_folder, write_parquet
@@ -55,33 +57,33 @@ def score(recipe: ScoreRecipe) -> Scores:
 
     Raises:
         UsageError: The index or a set cannot be read, was made by another recipe, or has nothing in it; or an
-            option does not fit the others.
+            option does not fit the others; or the scores would not be those of `recipe.recipe`.
         WorkError: A score is not finite.
     """
+    asked = permalink.asked(recipe)
     _refuse_options(recipe)
-    index = GradientIndex(recipe.index)
+    found = find_index(recipe.index, recipe.index_revision)
+    recipe = replace(recipe, index_revision=found.commit)  # the branch may have moved when this is run again
+    index = GradientIndex(found.folder)
     if len(index) == 0:
         raise UsageError(f"{recipe.index}: the index holds no row that could be embedded")
     targets, contrast = opened(recipe, index)
     for made in [*(target.index for target in targets), *([contrast] if contrast else [])]:
         if recipe.aggregate == "topk" and _count(recipe) > len(made):
             raise UsageError(f"--topk {_count(recipe)}: {made.folder} has only {len(made)} rows; ask for fewer")
-    identity = _identity(recipe, index, targets, contrast)
-    folder = claim_folder(recipe, digest(identity), ignore=OWN)
+    metadata = {
+        "digest": digest(_identity(recipe, index, targets, contrast)),
+        "index": index.digest,
+        "model": index.manifest["recipe"].get("model_name_or_path"),
+        "orientation": ORIENTATION,
+        **_about(recipe, targets, contrast),
+        "source": {**source_of(index), "excluded": len(index.excluded)},
+    }
+    permalink.refuse_other(asked, "scores", portable_scores(metadata))
+    folder = claim_folder(recipe, str(metadata["digest"]), ignore=OWN)
     values = {target.name: _values(index, target.index, contrast, recipe) for target in targets}
     columns = {f"score_{name}": column for name, column in values.items()} if len(targets) > 1 else {}
-    scores = Scores(
-        ranked(index.rows, mixed(targets, values), columns),
-        index.excluded,
-        {
-            "digest": digest(identity),
-            "index": index.digest,
-            "model": index.manifest["recipe"].get("model_name_or_path"),
-            "orientation": ORIENTATION,
-            **_about(recipe, targets, contrast),
-            "source": {**source_of(index), "excluded": len(index.excluded)},
-        },
-    )
+    scores = Scores(ranked(index.rows, mixed(targets, values), columns), index.excluded, metadata)
     write_parquet(folder / EXCLUDED, scores.excluded)
     write_parquet(
         folder / SCORES, scores.table.replace_schema_metadata({METADATA_KEY: json.dumps(scores.metadata)})
@@ -162,6 +164,16 @@ def in_words(scores: Mapping[str, Any]) -> str:
     sets = f", over {len(scores['targets'])} weighted target sets" if "targets" in scores else ""
     safe = f", minus the same over {scores['contrast_rows']} safe rows" if "contrast_rows" in scores else ""
     return words.get(scores.get("aggregate", "mean"), "mean over targets") + sets + safe
+
+
+def portable_scores(metadata: Mapping[str, Any]) -> dict[str, Any]:
+    """What makes scores with this metadata again anywhere: the fields of their recipe, and what checks it."""
+    names = ("similarity", "aggregate", "topk", "split_targets")
+    fields = {name: metadata[name] for name in names if name in metadata}
+    if "targets" in metadata:
+        fields["weight"] = [one["weight"] for one in metadata["targets"]]
+    sets = {name: metadata[name] for name in ("index", "target", "contrast") if name in metadata}
+    return {"recipe": fields, "scores": metadata["digest"], **sets}
 
 
 def source_of(index: GradientIndex) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from tamis.errors import UsageError, missing_extra
 from tamis.gradients.store import GradientIndex, is_index
+from tamis.hub.fetch import find_set
 from tamis.provenance import left_in
 from tamis.recipe import EmbedRecipe, ScoreRecipe
 from tamis.rows import read_rows
@@ -43,9 +44,9 @@ def opened(recipe: ScoreRecipe, pool: GradientIndex) -> tuple[list[TargetSet], G
     """
     labels = set_names(recipe.targets)
     places = ["target"] if len(labels) == 1 else [f"targets/{name}" for name in labels]
-    sets = [*zip(recipe.targets, places, strict=True)]
+    sets = [*zip(map(find_set, recipe.targets), places, strict=True)]
     if recipe.contrast is not None:
-        sets.append((recipe.contrast, "contrast"))
+        sets.append((find_set(recipe.contrast), "contrast"))
     rows = [(path, Path(recipe.output_dir) / place) for path, place in sets if not is_index(path)]
     _refuse_folder(Path(recipe.output_dir), [place for _, place in rows])
     there = {path: _refuse_other(GradientIndex(path), recipe, pool) for path, _ in sets if is_index(path)}
@@ -94,9 +95,14 @@ def shares(given: Sequence[float], names: Sequence[str]) -> list[float]:
             )
         if not weight < float("inf"):
             raise UsageError(f"--weight {weight}: not a finite number")
-    if not 0 < sum(weights) < float("inf"):
+    total = sum(weights)
+    if not 0 < total < float("inf"):
         raise UsageError("--weight: all are zero" if not any(weights) else "--weight: too large to be added up")
-    return [weight / sum(weights) for weight in weights]
+    if (
+        abs(total - 1) < 1e-9
+    ):  # shares already, as in a recipe that is repeated: divided again, a last bit may differ
+        return [*weights]
+    return [weight / total for weight in weights]
 
 
 def set_names(paths: Sequence[str]) -> list[str]:
@@ -136,7 +142,15 @@ def _embedded(path: str, place: str, recipe: ScoreRecipe, pool: GradientIndex) -
         from tamis.gradients.embed import embed
     except ImportError as error:
         raise missing_extra("attribution", error) from error
-    own = EmbedRecipe(output_dir=str(Path(recipe.output_dir) / place), **pool.manifest["recipe"])
+    try:
+        own = EmbedRecipe(output_dir=str(Path(recipe.output_dir) / place), **pool.manifest["recipe"])
+    except TypeError as error:
+        raise UsageError(f"{recipe.index}: was made by a version of tamis that this one does not know") from error
+    if own.trust_remote_code and pool.folder != Path(recipe.index):  # somebody else trusted it
+        raise UsageError(
+            f"{recipe.index}: to embed {path} like it runs the code of {own.model_name_or_path}; embed it by "
+            "tamis embed --trust_remote_code, if you trust it, and give that index"
+        )
     gradient = pool.manifest["identity"]["gradient"]
     commit = gradient["model_revision"]  # of the index, where the model's branch may have moved since
     return embed(

@@ -1,0 +1,130 @@
+"""A data set that `tamis export` made, as its card and the ends of its Parquet files describe it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from tamis.errors import UsageError, WorkError
+from tamis.hub.configs import configs, paths_of
+from tamis.hub.fetch import commit_of, is_repo_id
+from tamis.hub.front_matter import split
+from tamis.hub.ranges import Files, FolderFiles, HubFiles, Ranged, text_of
+from tamis.permalink import parse, query
+
+CARD = "README.md"
+_COLUMNS = ("order", "rank", "reason", "source", "language")
+_COUNTS = ("rows_sieved", "named_by_keep", "named_by_remove")
+
+
+@dataclass(frozen=True)
+class Published:
+    """A published data set, of which nothing but the card and the footers was read.
+
+    Attributes:
+        files: Where it lies.
+        recipe: What `selection.portable` gave: how it was selected.
+        columns: The names of its columns of ours.
+        sieved: n: how many rows the selection sieved.
+        named_by_keep: Of these, how many are kept at any ratio.
+        named_by_remove: And how many are removed at any ratio.
+        licence: The card's keys that say so.
+        parts: Its Parquet files, in the order of its largest config.
+        size: Bytes of the card and of these files.
+    """
+
+    files: Files
+    recipe: dict[str, Any]
+    columns: dict[str, str]
+    sieved: int
+    named_by_keep: int
+    named_by_remove: int
+    licence: dict[str, str]
+    parts: dict[str, pq.ParquetFile]
+    size: int
+
+    @property
+    def name(self) -> str:
+        """Its name on the Hub, or its folder."""
+        return self.files.name
+
+
+def open_published(name: str, revision: str | None) -> Published:
+    """The data set of a name on the Hub, at one commit, or in a folder.
+
+    Raises:
+        UsageError: There is none, or no right to read it; or `tamis export` did not make it.
+        WorkError: The Hub cannot be reached, or the files are not those that the card speaks of.
+    """
+    files = _files(name, revision)
+    metadata = _front_matter(files)
+    size = files.fetched
+    block = metadata["tamis"]
+    columns = {str(ours): str(theirs) for ours, theirs in block["columns"].items()}
+    sizes = files.sizes(_paths(metadata))
+    parts = {path: _opened(files, path, bytes_, columns) for path, bytes_ in sizes.items()}
+    licence = {key: text for key, text in metadata.items() if key.startswith("license") and isinstance(text, str)}
+    counts = {name.replace("rows_", ""): block[name] for name in _COUNTS}
+    recipe = parse(query(block))
+    return Published(
+        files, recipe, columns, **counts, licence=licence, parts=parts, size=size + sum(sizes.values())
+    )
+
+
+def _files(name: str, revision: str | None) -> Files:
+    if Path(name).is_dir():
+        if revision is not None:
+            raise UsageError(f"--revision {revision}: goes with a data set on the Hub, not with a folder")
+        return FolderFiles(name)
+    if not is_repo_id(name):
+        raise UsageError(f"{name}: there is no such folder, and no data set on the Hub has such a name")
+    return HubFiles(name, commit_of(name, revision))
+
+
+def _front_matter(files: Files) -> dict[str, Any]:
+    """The card's, with a `tamis` block that has what is needed."""
+    try:
+        metadata, _ = split(text_of(files, CARD))
+        block = metadata.get("tamis")
+        if not isinstance(block, dict) or not isinstance(block.get("columns"), dict):
+            raise ValueError("it has no tamis block with columns")
+        parse(query(block))
+        _paths(metadata)
+        lacking = [name for name in _COUNTS if not isinstance(block.get(name), int)]
+        lacking += [name for name in _COLUMNS if name not in block["columns"]]
+        if lacking:
+            raise ValueError(f"its tamis block does not say {', '.join(lacking)}")
+    except ValueError as error:
+        raise UsageError(f"{files.name}: its card is not one of tamis export: {error}") from error
+    return metadata
+
+
+def _paths(metadata: Mapping[str, Any]) -> list[str]:
+    """The Parquet files, those of the largest config first, so that its rows keep their order.
+
+    Raises:
+        ValueError: The card does not list them.
+    """
+    try:
+        listed = sorted(configs(metadata), key=lambda one: bool(one["config_name"] != "all"))
+        paths = [path for config in listed for path in paths_of(config)]
+    except (TypeError, KeyError) as error:
+        raise ValueError("its configs are not lists of files") from error
+    if not paths or not all(isinstance(path, str) for path in paths):
+        raise ValueError("its configs are not lists of files")
+    return [*dict.fromkeys(paths)]
+
+
+def _opened(files: Files, path: str, size: int, columns: Mapping[str, str]) -> pq.ParquetFile:
+    try:
+        part = pq.ParquetFile(Ranged(files, path, size), pre_buffer=True)
+    except pa.ArrowInvalid as error:
+        raise WorkError(f"{files.name}: {path} is no Parquet file") from error
+    if missing := [name for name in columns.values() if name not in part.schema_arrow.names]:
+        raise WorkError(f"{files.name}: {path} has no column {missing[0]}, of which its card speaks")
+    return part
