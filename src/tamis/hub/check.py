@@ -7,11 +7,32 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Collection
+from pathlib import Path
 from typing import Any
 
 from tamis.errors import WorkError
+from tamis.gradients.verify import verify
+from tamis.hub.bundle import Bundle
 from tamis.hub.configs import configs, infos, paths_of
 from tamis.hub.front_matter import split
+from tamis.recipe import VerifyRecipe
+
+
+def check_bundle(bundle: Bundle, folder: Path) -> dict[str, int]:
+    """The rows of each config of a folder, before anything of it is sent.
+
+    Raises:
+        WorkError: A config is not right, or a gradient index is not whole.
+    """
+    if bundle.repo_type != "dataset":
+        return {}
+    if bundle.is_index:
+        found = verify(VerifyRecipe(str(folder)))
+        return {"rows": found.rows, **({"excluded": found.excluded} if found.excluded else {})}
+    from fsspec.implementations.local import LocalFileSystem
+
+    place = str(folder.absolute())
+    return check_configs(place, bundle.card, LocalFileSystem(), place)
 
 
 def check_configs(

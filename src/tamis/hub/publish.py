@@ -13,13 +13,12 @@ from pathlib import Path
 from typing import Any
 
 from tamis.errors import UsageError, WorkError
-from tamis.gradients.verify import verify
 from tamis.hub.bundle import CARD, Bundle, checksums, gather, size_of
 from tamis.hub.calls import ConflictError, api, asked
-from tamis.hub.check import check_configs
+from tamis.hub.check import check_bundle, check_configs
 from tamis.hub.configs import config_names, merged
 from tamis.hub.front_matter import split
-from tamis.recipe import PublishRecipe, VerifyRecipe
+from tamis.recipe import PublishRecipe
 
 _ROUNDS = 12
 _FILES_A_COMMIT = 200
@@ -61,7 +60,7 @@ def publish(recipe: PublishRecipe) -> Published:
     _refuse_name(bundle, recipe)
     if bundle.is_index and not recipe.public:
         recipe = replace(recipe, private=True)
-    rows = _checked_here(bundle, recipe.folder)
+    rows = check_bundle(bundle, Path(recipe.folder))
     sizes = {path: size_of(file) for path, file in bundle.files.items()}
     if recipe.dry_run:
         _refuse_open(bundle, recipe, there=None)
@@ -303,19 +302,6 @@ class _Release:
         tag = self._recipe.tag
         if tag and tag not in self._tags():
             asked(self.repo_id, self._api.create_tag, **self._where, tag=tag, revision=done.commit)
-
-
-def _checked_here(bundle: Bundle, folder: str) -> dict[str, int]:
-    """The rows of each config, before anything is sent."""
-    if bundle.repo_type != "dataset":
-        return {}
-    if bundle.is_index:
-        found = verify(VerifyRecipe(folder))
-        return {"rows": found.rows, **({"excluded": found.excluded} if found.excluded else {})}
-    from fsspec.implementations.local import LocalFileSystem
-
-    place = str(Path(folder).absolute())
-    return check_configs(place, bundle.card, LocalFileSystem(), place)
 
 
 def _refuse_name(bundle: Bundle, recipe: PublishRecipe) -> None:
