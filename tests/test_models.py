@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -72,6 +73,8 @@ def test_auto_is_a_device_of_this_machine() -> None:
 @pytest.mark.packaged
 def test_the_packaged_decoder_is_a_plain_float32_model_that_knows_english() -> None:
     folder = packaged_decoder()
+    saved = [key for file in folder.glob("*config.json") for key in json.loads(file.read_text())]
+    assert saved and not {*saved} & {"is_local", "local_files_only", "transformers_version"}
     assert not list(folder.parent.glob("*.partial"))
     decoder = load_decoder("packaged")
     assert decoder.model.dtype is torch.float32 and decoder.model.config.num_hidden_layers == 30

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import importlib.util
+import json
 import os
 import shutil
 import sys
@@ -30,6 +31,10 @@ class Decoder(NamedTuple):
     model: PreTrainedModel
     tokenizer: PreTrainedTokenizerBase
     revision: str
+
+
+_OF_THIS_MACHINE = ("is_local", "local_files_only", "transformers_version")
+"""What is saved with a model and says how it was loaded: it would be another revision on another machine."""
 
 
 def load_decoder(
@@ -141,6 +146,9 @@ def _convert(package: str, folder: Path) -> None:
     partial = folder.with_name(f"{folder.name}.{os.getpid()}.partial")
     model.save_pretrained(partial)
     tokenizer.save_pretrained(partial)
+    for settings in partial.glob("*config.json"):
+        kept = {k: v for k, v in json.loads(settings.read_text()).items() if k not in _OF_THIS_MACHINE}
+        settings.write_text(json.dumps(kept, indent=2, sort_keys=True))
     shutil.rmtree(folder, ignore_errors=True)
     partial.rename(folder)
 
