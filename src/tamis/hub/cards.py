@@ -13,15 +13,14 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
-import yaml
 
 from tamis.errors import WorkError, missing_extra
 from tamis.gradients.join import EXCLUDED, ROWS
 from tamis.gradients.store import GradientIndex
+from tamis.hub.front_matter import dumped, join
 from tamis.hub.limits import limits
 from tamis.influence.scores import source_of
 from tamis.names import in_markdown, is_local, shown
-from tamis.provenance import Dumper
 from tamis.recipe import PACKAGED_MODEL
 
 HERE = "path/to/this/folder"
@@ -60,12 +59,7 @@ def render(kind: str, facts: Mapping[str, Any], human: Mapping[str, Any]) -> str
     tidy = re.sub(r"\n{3,}", "\n\n", body).strip()
     if variant := facts.get("variant"):  # a section of the card that variants share
         tidy = f"<!-- variant {variant} -->\n{tidy}\n<!-- end of {variant} -->"
-    return f"---\n{dumped(front)}---\n\n{tidy}\n"
-
-
-def dumped(fields: Any) -> str:
-    """The YAML of a card's front matter: in the order given, each text on one line, nothing by reference."""
-    return yaml.dump(fields, Dumper=_OneLine, sort_keys=False, allow_unicode=True, width=float("inf"))
+    return join(front, f"\n{tidy}\n")
 
 
 def gradients(index: GradientIndex, human: Mapping[str, Any]) -> str:
@@ -160,22 +154,6 @@ def eval_results(facts: Mapping[str, Any]) -> dict[str, str]:
         )
         files.setdefault(f".eval_results/{dataset['type'].replace('/', '--')}.yaml", []).append(entry)
     return {name: dumped(eval_result_entries_to_yaml(entries)) for name, entries in files.items()}
-
-
-class _OneLine(Dumper):
-    """Each text on one line, whatever is in it: readers of cards look for a line of `---`."""
-
-    def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002
-        """No `*id001` in the place of what stood before."""
-        return True
-
-
-_OneLine.add_representer(
-    str,
-    lambda dumper, text: dumper.represent_scalar(
-        "tag:yaml.org,2002:str", text, style=None if text.isprintable() else '"'
-    ),
-)
 
 
 def _common(human: Mapping[str, Any], tags: Sequence[str]) -> dict[str, Any]:
