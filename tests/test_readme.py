@@ -44,7 +44,8 @@ def after_the_commands(checkout: Path) -> Path:
     """The checkout after every shell command of the README but the `make` lines."""
     for block in blocks("sh"):
         lines = [line for line in block.splitlines() if not line.startswith("make ")]
-        run(["bash", "-euo", "pipefail", "-c", "\n".join(lines)], checkout)
+        stop = "trap 'kill $(jobs -p) 2> /dev/null || true' EXIT"  # what a failed command leaves in the background
+        run(["bash", "-euo", "pipefail", "-c", "\n".join([stop, *lines])], checkout)
     return checkout
 
 
