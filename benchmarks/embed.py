@@ -29,7 +29,7 @@ from transformers import LlamaConfig, LlamaForCausalLM
 
 from tamis.chat import Example
 from tamis.gradients.capture import GradientCapture
-from tamis.gradients.embed import batches
+from tamis.gradients.embedder import batches
 from tamis.gradients.factor import rank_one
 from tamis.gradients.project import gaussian
 from tamis.recipe import EmbedRecipe

@@ -22,7 +22,7 @@ import torch
 from embed import CONFIG, chats, paired
 from transformers import LlamaForCausalLM
 
-from tamis.gradients.embed import batches
+from tamis.gradients.embedder import batches
 from tamis.recipe import EmbedRecipe
 
 HERE = Path(__file__).parent

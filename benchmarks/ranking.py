@@ -3,9 +3,8 @@
     python benchmarks/ranking.py
     python benchmarks/ranking.py --data FOLDER --full --keep --format json
 
-Three splits of the targets choose, two confirm. `--full` captures the labelled answers a second time,
-to compare rank one with the whole projected matrices. About 10 CPU minutes (and 5 more with `--full`), once: the
-gradients stay in the working folder.
+Three splits of the targets choose, two confirm. `--full` captures the labelled answers a second time, to compare
+rank one with the whole projected matrices. Minutes, once: the gradients stay in the working folder.
 """
 
 from __future__ import annotations
@@ -13,6 +12,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import sys
 import time
 from collections import Counter
 from pathlib import Path
@@ -22,19 +22,35 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
 import ranking_data
-import ranking_measures as measures
 import ranking_vectors as vectors
-from ranking_study import AGGREGATES, CHOOSE, CONFIRM, DEFAULT, FURTHER, Method, Study
-from tables import ranking_table
+from ranking_study import AGGREGATES, CHOOSE, CONFIRM, DEFAULT, FURTHER, PARTS, Method, Study
+from ranking_tables import ranking_table
+from ranking_whole import against_whole
 
 from tamis.gradients.store import GradientIndex
 
 HERE = Path(__file__).parent
-PARTS = {"choose": CHOOSE, "confirm": CONFIRM, "five": CHOOSE + CONFIRM, "further": FURTHER}
 DATA = HERE.parents[1] / "shared" / "data"
 SIZES = {"refusals": 50, "problems": 70, "instructions": 60, "list_pairs": 40}
 BLOCKS, MAX_LENGTH = (2, 4, 6, 8), 256
-GRADIENTS, WORDS = ("cosine", "dot", "layer-cosine"), ("TF-IDF", "MiniLM")
+GRADIENTS = ("cosine", "dot", "layer-cosine")
+WORDS = {
+    "TF-IDF": vectors.tfidf_similarities,
+    "BM25": vectors.bm25_similarities,
+    "MiniLM": vectors.minilm_similarities,
+}
+GOAL = 0.7  # within pairs of like length, and better than words and length
+SETTINGS = {
+    **SIZES,
+    "blocks": BLOCKS,
+    "max_length": MAX_LENGTH,
+    "aggregates": AGGREGATES,
+    "topk": 10,
+    "harmful_from": ranking_data.HARMFUL,
+    "harmless_to": ranking_data.HARMLESS,
+    "goal": GOAL,
+    "further_splits": len(FURTHER),
+}
 
 
 def prepared(data: Path, work: Path) -> tuple[Study, dict[str, Any], dict[str, Any]]:
@@ -47,11 +63,13 @@ def prepared(data: Path, work: Path) -> tuple[Study, dict[str, Any], dict[str, A
     texts = [f"{record['prompt']}\n{record['completion']}" for record in records]
     clock: dict[str, Any] = {"embed": seconds}
     similarities: dict[tuple[str, int | None], np.ndarray] = {}
-    for name, call in (("TF-IDF", vectors.tfidf_similarities), ("MiniLM", vectors.minilm_similarities)):
+    for name, call in WORDS.items():
         began = time.process_time()
-        if (found := call(texts)) is not None:
-            similarities[name, None] = found
-            clock[name] = round(time.process_time() - began, 1)
+        if (found := call(texts)) is None:
+            print(f"{name}: its package is not installed (`make ranking` does that); left out", file=sys.stderr)
+            continue
+        similarities[name, None] = found
+        clock[name] = round(time.process_time() - began, 1)
     grams = vectors.rank_one_grams(index)
     for blocks in BLOCKS:
         for name, found in vectors.gradient_similarities(grams, index.modules, blocks).items():
@@ -74,48 +92,14 @@ def _counts(index: GradientIndex, records: list[dict[str, Any]]) -> dict[str, An
     }
 
 
-def differences(study: Study, chosen: Method, others: list[Method]) -> dict[str, dict[str, list[float]]]:
-    """The chosen method's AUROC within pairs minus each other's, with intervals over the same pairs."""
-    found: dict[str, dict[str, list[float]]] = {}
-    for name, splits in PARTS.items():
-        weights, _ = measures.pair_weights([study.splits[s].pairs for s in splits])
-        wins = study.wins(chosen, splits)
-        found[name] = {str(m): measures.pair_interval(wins - study.wins(m, splits), weights) for m in others}
+def reached(study: Study, chosen: Method, gaps: dict[str, dict[str, list[float]]]) -> dict[str, Any]:
+    """Whether the goal is met on the splits that confirm, and on the further ones."""
+    found = {}
+    for name in ("confirm", "further"):
+        value = float(study.wins(chosen, PARTS[name]).mean())
+        met = value >= GOAL and all(low > 0 for _, low, _ in gaps[name].values())
+        found[name] = {"pairs_auroc": round(value, 3), "reached": bool(met)}
     return found
-
-
-def factors(study: Study) -> dict[str, dict[str, list[float]]]:
-    """AUROC within pairs of each setting, the mean over all others: on the splits of each of `PARTS`."""
-    every = study.methods(*GRADIENTS)
-    values = {m: [study.wins(m, part).mean() for part in PARTS.values()] for m in every}
-    found: dict[str, dict[str, list[float]]] = {}
-    for field in Method._fields:
-        for level in sorted({getattr(m, field) for m in every}):
-            mean = np.mean([values[m] for m in every if getattr(m, field) == level], axis=0)
-            found.setdefault(field, {})[str(level)] = [round(float(value), 3) for value in mean]
-    return found
-
-
-def against_full(study: Study, work: Path, chosen: list[Method]) -> dict[str, Any]:
-    """The methods on the labelled answers' whole 32 x 32 matrices beside the same on rank one."""
-    labelled = [i for i, r in enumerate(study.records) if r["source"] == "safety"]
-    grams, seconds = vectors.full_grams(work, [study.records[i] for i in labelled], max(BLOCKS), MAX_LENGTH)
-    modules = GradientIndex(work / "index").modules
-    whole: dict[tuple[str, int | None], np.ndarray] = {}
-    for blocks in {m.blocks or 0 for m in chosen}:
-        for name, found in vectors.gradient_similarities(grams, modules, blocks).items():
-            whole[name, blocks] = np.zeros((len(study.records),) * 2)
-            whole[name, blocks][np.ix_(labelled, labelled)] = found
-    other = Study(study.records, whole)
-    keys = ("same_auroc", "pairs_auroc")
-    splits = (*CHOOSE, *CONFIRM)
-    table = {}
-    for m in chosen:
-        one, full = study.measured(m, splits), other.measured(m, splits)
-        table[str(m)] = {
-            f"{key}_{name}": row[key] for key in keys for name, row in (("rank_one", one), ("full", full))
-        }
-    return {"cpu_seconds": seconds, "rows": len(labelled), "methods": table}
 
 
 def result(
@@ -128,35 +112,21 @@ def result(
     shown = [chosen, DEFAULT, *(Method(s, 4, "mean", c) for s in GRADIENTS for c in (False, True))]
     shown = list(dict.fromkeys([*shown, *surface, *plain, *study.fixed]))
     compared = [m for m in study.fixed if m.similarity == "answer length"] + surface
-    gaps = differences(study, chosen, compared)
-    goal = {}
-    for name in ("confirm", "further"):
-        value = float(study.wins(chosen, PARTS[name]).mean())
-        reached = value >= 0.7 and all(low > 0 for _, low, _ in gaps[name].values())
-        goal[name] = {"pairs_auroc": round(value, 3), "reached": bool(reached)}
+    gaps = study.differences(chosen, compared)
     found = {
-        "settings": {**SIZES, "blocks": BLOCKS, "max_length": MAX_LENGTH, "aggregates": AGGREGATES, "topk": 10},
+        "settings": SETTINGS | {"gradient_methods": len(study.methods(*GRADIENTS))},
         "counts": counts,
-        "splits": [
-            {field: len(getattr(one, field)) for field in one._fields}
-            for one in study.splits[: len(CHOOSE + CONFIRM)]
-        ],
-        "list_pairs": {name: len(pairs) for name, pairs in study.lists.items()},
-        "clusters": {
-            name: measures.pair_weights([study.splits[s].pairs for s in splits], draws=1)[1]
-            for name, splits in PARTS.items()
-        },
-        "further_splits": len(FURTHER),
+        **study.sizes(),
         "chosen": str(chosen),
-        "goal": goal,
+        "goal": reached(study, chosen, gaps),
         "differences": gaps,
-        "factors": factors(study),
+        "factors": study.factors(*GRADIENTS),
         "shown": {
             str(m): {
                 "choose": study.measured(m, CHOOSE),
                 "confirm": study.measured(m, CONFIRM),
                 "confirm_intervals": study.intervals(m),
-                "further_pairs_auroc": round(float(study.wins(m, FURTHER).mean()), 3),
+                "further": study.measured(m, FURTHER),
             }
             for m in shown
         },
@@ -167,9 +137,8 @@ def result(
         "cpu_seconds": clock,
     }
     if options.full:
-        found["rank_one_against_full"] = against_full(
-            study, options.work_dir, list(dict.fromkeys([chosen, DEFAULT]))
-        )
+        methods = list(dict.fromkeys([chosen, DEFAULT, DEFAULT._replace(contrast=True)]))
+        found["rank_one_against_whole"] = against_whole(study, options.work_dir, methods, max(BLOCKS), MAX_LENGTH)
     return found
 
 

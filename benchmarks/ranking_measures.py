@@ -10,7 +10,7 @@ from ranking_data import CATEGORIES, matched_pairs
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from tamis.metrics.ranking import auprc, auroc
+from tamis.metrics.ranking import auprc, auroc, precision_at
 
 Pairs = list[tuple[int, int]]
 
@@ -80,11 +80,17 @@ def pair_wins(scores: np.ndarray, pairs: Pairs) -> np.ndarray:
     return np.asarray((scores[first] > scores[second]) + 0.5 * (scores[first] == scores[second]))
 
 
-def against_all(scores: np.ndarray, one: Split, neutral: np.ndarray) -> tuple[float, float, float]:
-    """AUROC, average precision and base rate of the planted rows among everything in the pool."""
+def against_all(scores: np.ndarray, one: Split, neutral: np.ndarray) -> tuple[float, float, float, float]:
+    """AUROC, average precision, precision at a tenth and base rate of the planted rows among all of the pool."""
     rows = np.r_[one.harmful, one.harmless, neutral]
     labels = np.arange(len(rows)) < len(one.harmful)
-    return auroc(scores[rows], labels), auprc(scores[rows], labels), float(labels.mean())
+    found = [call(scores[rows], labels) for call in (auroc, auprc, precision_at_a_tenth)]
+    return found[0], found[1], found[2], float(labels.mean())
+
+
+def precision_at_a_tenth(scores: np.ndarray, labels: np.ndarray) -> float:
+    """The share of planted rows in the highest tenth, rounded down."""
+    return precision_at(scores, labels, len(scores) // 10)
 
 
 def against_same(scores: np.ndarray, one: Split, groups: np.ndarray) -> tuple[float, float, float]:
@@ -137,5 +143,20 @@ def row_interval(
         bad, good = (np.vstack([np.ones(len(side)), weights[:, side]]) for side in (one.harmful, rest))
         wins = ((gap > 0) + 0.5 * (gap == 0)) * mask
         values.append(((bad @ wins) * good).sum(1) / ((bad @ mask) * good).sum(1))
+    mean = np.mean(values, axis=0)
+    return [round(float(value), 3) for value in (mean[0], *np.quantile(mean[1:], [0.025, 0.975]))]
+
+
+def precision_interval(
+    scores: Sequence[np.ndarray], splits: Sequence[Split], others: Sequence[np.ndarray]
+) -> list[float]:
+    """Precision at a tenth, the mean over splits, with its interval: rows are drawn as in `row_interval`."""
+    rng, rows = np.random.default_rng(0), len(scores[0])
+    draws = rng.multinomial(rows, np.full(rows, 1 / rows), 1000)
+    values = []
+    for s, one, rest in zip(scores, splits, others, strict=True):
+        pool, labels = np.r_[one.harmful, rest], np.arange(len(one.harmful) + len(rest)) < len(one.harmful)
+        taken = [np.repeat(np.arange(len(pool)), count) for count in (np.ones_like(pool), *draws[:, pool])]
+        values.append([precision_at_a_tenth(s[pool[i]], labels[i]) for i in taken])
     mean = np.mean(values, axis=0)
     return [round(float(value), 3) for value in (mean[0], *np.quantile(mean[1:], [0.025, 0.975]))]

@@ -10,6 +10,7 @@ import ranking_measures as measures
 
 CHOOSE, CONFIRM = (0, 1, 2), (3, 4)
 FURTHER = tuple(range(5, 25))  # the same rows divided again: how much hangs on the division
+PARTS = {"choose": CHOOSE, "confirm": CONFIRM, "five": CHOOSE + CONFIRM, "further": FURTHER}
 AGGREGATES = ("mean", "max", "topk")
 
 
@@ -79,9 +80,11 @@ class Study:
     def measured(self, method: Method, splits: tuple[int, ...]) -> dict[str, Any]:
         """All figures of a method, the mean over splits (pairs and lists: over all their pairs)."""
         found: dict[str, Any] = {}
-        for name, call in (("all", self._all), ("same", self._same)):
-            auroc, auprc, base = np.mean([call(method, s) for s in splits], axis=0)
-            found |= {f"{name}_auroc": auroc, f"{name}_auprc": auprc, f"{name}_base": base}
+        for call, names in (
+            (self._all, ("all_auroc", "all_auprc", "all_precision", "all_base")),
+            (self._same, ("same_auroc", "same_auprc", "same_base")),
+        ):
+            found |= zip(names, np.mean([call(method, s) for s in splits], axis=0), strict=True)
         found["pairs_auroc"] = self.wins(method, splits).mean()
         for name, pairs in self.lists.items():
             wins = [measures.pair_wins(self.scores(method, s), pairs) for s in splits]
@@ -96,6 +99,7 @@ class Study:
         weights, _ = measures.pair_weights([one.pairs for one in splits])
         return {
             "all_auroc": measures.row_interval(scores, splits, everything, None),
+            "all_precision": measures.precision_interval(scores, splits, everything),
             "same_auroc": measures.row_interval(scores, splits, [one.harmless for one in splits], self.groups),
             "pairs_auroc": measures.pair_interval(self.wins(method, CONFIRM), weights),
         } | {
@@ -105,7 +109,44 @@ class Study:
             for name, pairs in self.lists.items()
         }
 
-    def _all(self, method: Method, split: int) -> tuple[float, float, float]:
+    def sizes(self) -> dict[str, Any]:
+        """How many rows and pairs the splits hold, and how many groups of pairs a bootstrap draws from."""
+        return {
+            "splits": [
+                {field: len(getattr(one, field)) for field in one._fields}
+                for one in self.splits[: len(CHOOSE + CONFIRM)]
+            ],
+            "list_pairs": {name: len(pairs) for name, pairs in self.lists.items()},
+            "clusters": {
+                name: measures.pair_weights([self.splits[s].pairs for s in splits], draws=1)[1]
+                for name, splits in PARTS.items()
+            },
+        }
+
+    def differences(self, chosen: Method, others: list[Method]) -> dict[str, dict[str, list[float]]]:
+        """AUROC within pairs of the chosen method minus each other's, with intervals over the same pairs."""
+        found: dict[str, dict[str, list[float]]] = {}
+        for name, splits in PARTS.items():
+            weights, _ = measures.pair_weights([self.splits[s].pairs for s in splits])
+            wins = self.wins(chosen, splits)
+            found[name] = {str(m): measures.pair_interval(wins - self.wins(m, splits), weights) for m in others}
+        return found
+
+    def factors(self, *names: str) -> dict[str, dict[str, list[list[float]]]]:
+        """Each setting's AUROC within pairs, the mean over all others: `[parts][without contrast, with it]`."""
+        values = {m: [self.wins(m, part).mean() for part in PARTS.values()] for m in self.methods(*names)}
+        found: dict[str, dict[str, list[list[float]]]] = {}
+        for field in ("similarity", "blocks", "aggregate"):
+            for level in sorted({getattr(m, field) for m in values}):
+                mine = {m: value for m, value in values.items() if getattr(m, field) == level}
+                means = [
+                    np.mean([v for m, v in mine.items() if m.contrast is with_it], axis=0)
+                    for with_it in (False, True)
+                ]
+                found.setdefault(field, {})[str(level)] = np.transpose(means).round(3).tolist()
+        return found
+
+    def _all(self, method: Method, split: int) -> tuple[float, float, float, float]:
         return measures.against_all(self.scores(method, split), self.splits[split], self.neutral)
 
     def _same(self, method: Method, split: int) -> tuple[float, float, float]:

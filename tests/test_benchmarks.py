@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import json
 import os
+import re
 import runpy
 import subprocess
 import sys
@@ -14,8 +15,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
+from torch.utils.flop_counter import FlopCounterMode
+from transformers import AutoModelForCausalLM, Qwen3Config
 
 import pools
+from tamis.chat import Example
+from tamis.gradients.capture import GradientCapture
+from tamis.gradients.factor import rank_one
 from tamis.gradients.store import GradientIndex
 from tamis.influence.scores import collapse, similarities
 
@@ -47,13 +54,25 @@ def answers(seed: int = 0) -> list[dict[str, Any]]:
     ]
 
 
-def test_the_tables_are_fresh() -> None:
+def test_the_tables_are_fresh(study: ModuleType) -> None:
     text = (BENCHMARKS / "README.md").read_text()
     assert runpy.run_path(str(BENCHMARKS / "tables.py"))["rendered"](text) == text
     measured = json.loads((BENCHMARKS / "results" / "embed.json").read_text())
     assert f"| {measured['ratio_to_forward']} |" in text and f"| {measured['bytes_per_row']} |" in text
     measured = json.loads((BENCHMARKS / "results" / "score.json").read_text())
     assert measured["rows"] == 939343 and f"| {measured['cpu_seconds']} |" in text
+    measured = json.loads((BENCHMARKS / "results" / "device.json").read_text())
+    assert f"| {measured['rows_per_second']} |" in text and f"| {measured['profile']['head']:.1%} |" in text
+    assert ("No GPU number has been measured yet" in text) == (measured["device"] == "CPU")
+
+
+def test_the_text_about_the_ranking_has_no_figure_of_its_own() -> None:
+    """Results stand in what `tables.py` writes; the rest may name settings, which the result file holds too."""
+    section = (BENCHMARKS / "README.md").read_text().partition("## Ranking")[2].partition("\n## ")[0]
+    text = re.sub("<!-- ranking -->.*<!-- end -->", "", section, flags=re.S).replace("95 %", "")
+    settings = json.loads((BENCHMARKS / "results" / "ranking.json").read_text())["settings"]
+    numbers = {float(number) for number in re.findall(r"(?<![\w.-])\d+(?:\.\d+)?(?![\w-])", text)}
+    assert numbers and numbers <= {value for value in settings.values() if isinstance(value, int | float)}
 
 
 def test_embed_prints_one_object_with_its_figures() -> None:
@@ -65,6 +84,42 @@ def test_embed_prints_one_object_with_its_figures() -> None:
     assert 22e6 < result["parameters"] < 23e6
     assert result["ratio_to_forward"] > 1 and result["ratio_to_forward_all"] > 1
     assert result["rows_per_cpu_second"] > 0 and result["peak_rss_mb"] > 100
+
+
+def test_device_prints_one_object_with_its_figures() -> None:
+    """The shape of the whole model but for its depth, on few tokens."""
+    size = {"device": "cpu", "layers": 5, "rows": 2, "tokens": 20, "batch_tokens": 20, "repeats": 1}
+    flags = [part for name, value in size.items() for part in (f"--{name}", str(value))]
+    command = [sys.executable, BENCHMARKS / "device.py", "--profile", "--format", "json", *flags]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    result = json.loads(done.stdout)
+    assert {name: result[name] for name in size if name != "device"} | {"device": "cpu"} == size
+    assert (result["device"], result["dtype"], result["share_of_peak"]) == ("CPU", "float32", None)
+    assert result["rows_per_second"] > 0 and result["ratio_to_forward"] > 1 and result["peak_memory_mb"] > 900
+    assert sum(result["profile"].values()) == pytest.approx(1, abs=0.001)
+    assert (
+        min(result["profile"][part] for part in ("blocks below", "watched blocks", "head", "projections")) > 0.001
+    )
+
+
+@pytest.mark.parametrize("share", [0.6, 1.0])
+def test_the_counted_operations_are_those_that_torch_counts(monkeypatch: pytest.MonkeyPatch, share: float) -> None:
+    """On attention in plain products; torch knows no formula for the CPU's fused kernel."""
+    monkeypatch.syspath_prepend(str(BENCHMARKS))
+    flops = importlib.import_module("flops")
+    size = {"vocab_size": 300, "hidden_size": 64, "intermediate_size": 96, "num_hidden_layers": 6, "head_dim": 32}
+    config = Qwen3Config(**size, num_attention_heads=4, num_key_value_heads=2)
+    model = AutoModelForCausalLM.from_config(config, attn_implementation="eager").eval()
+    rows, tokens = 3, 50
+    with FlopCounterMode(display=False) as plain, torch.no_grad():
+        model(torch.zeros(rows, tokens, dtype=torch.long), use_cache=False)
+    assert plain.get_total_flops() == rows * flops.forward(config, tokens)
+    labelled = min(round(share * tokens), tokens - 1)
+    examples = [Example([3] * tokens, [i >= tokens - labelled for i in range(tokens)])] * rows
+    with GradientCapture(model) as capture, FlopCounterMode(display=False) as ours:
+        rank_one(capture(examples).matrices, torch.ones(len(capture.modules), 32))
+    assert ours.get_total_flops() == rows * sum(flops.embedding(config, tokens, labelled).values())
+    assert flops.ratio(config, tokens, share) == ours.get_total_flops() / plain.get_total_flops()
 
 
 def test_score_prints_one_object_with_its_figures_and_leaves_nothing(tmp_path: Path) -> None:
@@ -118,6 +173,41 @@ def test_the_auroc_of_pairs_counts_a_tie_as_half(study: ModuleType) -> None:
     assert study.measures.pair_wins(scores, [(0, 1), (2, 3), (4, 5)]).tolist() == [1, 0.5, 0]
 
 
+def test_precision_in_the_top_tenth_and_its_interval(study: ModuleType) -> None:
+    """Of 40 rows, 4 are the top tenth: three of 10 planted ones and another."""
+    scores = np.r_[np.arange(100, 97, -1), np.arange(7), 99.5, np.zeros(29)]
+    one = study.measures.Split(np.array([]), np.array([]), np.arange(10), np.arange(10, 20), [])
+    assert study.measures.against_all(scores, one, np.arange(20, 40))[2:] == (0.75, 0.25)
+    value, low, high = study.measures.precision_interval([scores, scores], [one, one], [np.arange(10, 40)] * 2)
+    assert value == 0.75 and 0.2 < low < 0.6 and high == 1
+    blind = study.measures.precision_interval([0 * scores], [one], [np.arange(10, 40)])
+    assert blind[0] == 0.25 and blind[1] < 0.2 < 0.3 < blind[2]
+
+
+def test_bm25_is_of_the_row_for_the_words_of_the_target(study: ModuleType) -> None:
+    pytest.importorskip("bm25s", reason="a dependency of the study alone: `make ranking` installs it")
+    texts = ["alpha beta beta", "alpha", "gamma delta epsilon", "beta zeta", ""]
+    found = importlib.import_module("ranking_vectors").bm25_similarities(texts)
+    words = [text.split() for text in texts]
+    for i, j in np.ndindex(found.shape):
+        length = 1.5 * (0.25 + 0.75 * len(words[i]) / np.mean([len(w) for w in words]))
+        expected = 0.0
+        for word in words[j]:
+            df, tf = sum(word in w for w in words), words[i].count(word)
+            expected += np.log(1 + (len(texts) - df + 0.5) / (df + 0.5)) * tf / (tf + length) / len(words[j])
+        assert found[i, j] == pytest.approx(expected)
+
+
+def test_whole_matrices_are_kept_and_compared_as_they_are(tmp_path: Path, study: ModuleType) -> None:
+    whole = importlib.import_module("ranking_whole")
+    matrices = torch.randn(5, 3, 4, 4, generator=torch.Generator().manual_seed(0))
+    flat, norms = whole._keep_whole(matrices)
+    np.savez(tmp_path / "whole.npz", flat=flat, norms=norms)
+    (tmp_path / "whole_costs.json").write_text("{}")
+    grams, _ = whole.whole_grams(tmp_path, [], 1, 1)
+    assert grams == pytest.approx(torch.einsum("aijk,bijk->iab", matrices, matrices).numpy(), abs=0.02)
+
+
 def test_pairs_that_share_a_row_are_drawn_together(study: ModuleType) -> None:
     weights, clusters = study.measures.pair_weights([[(0, 1), (2, 3)], [(0, 4), (5, 6)]], draws=50)
     assert clusters == 3 and weights.shape == (50, 4)
@@ -148,7 +238,8 @@ def test_a_perfect_similarity_is_found_and_a_blind_one_is_chance(study: ModuleTy
     perfect, blind = (one.measured(best._replace(similarity=name), (0, 1)) for name in ("cosine", "dot"))
     assert {value for key, value in perfect.items() if not key.endswith("base")} == {1.0}
     assert {value for key, value in blind.items() if key.endswith("auroc")} == {0.5}
-    assert blind["all_auprc"] == blind["all_base"]
+    assert blind["all_auprc"] == blind["all_precision"] == blind["all_base"]
+    assert one.factors("cosine", "dot")["similarity"] == {"cosine": [[1, 1]] * 4, "dot": [[0.5, 0.5]] * 4}
 
 
 def test_similarities_are_what_tamis_score_computes(tmp_path: Path, study: ModuleType) -> None:

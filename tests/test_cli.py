@@ -770,9 +770,9 @@ def test_a_file_that_cannot_be_written_is_exit_1(chain: Chain, capsys: pytest.Ca
     [
         (flags("embed"), {"torch"}, "torch", "attribution"),
         (flags("embed"), {"datasets"}, "datasets", "attribution"),
-        (flags("embed"), {"torch", "datasets", "transformers", "tqdm"}, "torch", "attribution"),
+        (flags("embed"), {"torch", "datasets", "transformers", "tqdm"}, "tqdm", "attribution"),
         (flags("export", selection="selection"), {"datasets", "torch"}, "datasets", "attribution"),
-        (flags("score", index="index", target="target.jsonl"), {"torch", "datasets"}, "torch", "attribution"),
+        (flags("score", index="index", target="target.jsonl"), {"torch", "datasets"}, "datasets", "attribution"),
         (flags("report"), {"matplotlib"}, "matplotlib", "report"),
         (flags("report"), {"jinja2", "torch"}, "jinja2", "report"),
     ],

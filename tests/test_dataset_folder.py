@@ -14,13 +14,19 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 import yaml
+from datasets.info import DatasetInfosDict
+from huggingface_hub import DatasetCard
 
 import pools
 from tamis.dataset_folder import OUR_COLUMNS, Exported, export, filter_cost
 from tamis.errors import UsageError
+from tamis.hub import cards
 from tamis.influence.scores import read_scores, score
 from tamis.recipe import STANDARD_RATIOS, ExportRecipe, ScoreRecipe, SelectRecipe
-from tamis.selection import read_selection, select
+from tamis.selection import cut, portable, read_selection, select
+
+OWN = {"source", "language"}
+"""Columns of ours that a pool's own take the place of, for they say the same."""
 
 
 def values(n: int) -> list[float]:
@@ -190,7 +196,7 @@ def test_sorting_by_source_index_gives_the_source_back(tmp_path: Path) -> None:
     done = exported(pools.scored(tmp_path, values(60), str(tmp_path / "pool.parquet"), excluded=(0, 31)))
     back = load(done, "all").sort("source_index")
     assert {name: back.features[name] for name in source.features} == dict(source.features)
-    assert set(back.column_names) - set(source.column_names) == set(OUR_COLUMNS)
+    assert set(back.column_names) - set(source.column_names) == set(OUR_COLUMNS) - OWN
     assert back.select_columns(source.column_names).to_list() == source.to_list()
     assert back["source_index"][:] == list(range(60)) and back["row_id"][:] == source["id"][:]
     for config in ("drop-20", "removed-20", "unscored"):
@@ -209,7 +215,7 @@ def test_our_columns_say_what_the_selection_says(tmp_path: Path) -> None:
         )
         assert ours.to_list() == table.select(ours.column_names).to_pylist()
     features = load(done, "all").features
-    types = ["string", "float64", "int64", "float64", "int64", "string"]
+    types = ["string", "float64", "int64", "float64", "int64", "string", "string", "string"]
     assert [features[name] for name in OUR_COLUMNS] == [datasets.Value(kind) for kind in types]
 
 
@@ -237,7 +243,7 @@ def test_an_export_can_be_sieved_and_exported_again_and_again(tmp_path: Path) ->
     for turn in range(3):
         done = exported(pools.scored(tmp_path / str(turn), values(40), file, split="train"), 0.1)
         back = load(done, "all").sort(done.order_column)
-        columns += len(OUR_COLUMNS)
+        columns += len(OUR_COLUMNS) - len(OWN)
         assert len(set(back.column_names)) == columns and back[done.order_column][:] == list(range(40))
         file = str(tmp_path / f"again-{turn}.parquet")
         back.to_parquet(file)
@@ -318,9 +324,9 @@ def test_the_card_says_what_was_removed(tmp_path: Path) -> None:
     done, facts = exported(scores), read_selection(pools.selected(scores, 0.2)).facts
     front, text = card(done)
     assert f"`drop-20` leaves out the 7 highest-scored of 38 sieved rows ({7 / 38:.2%})" in text
-    assert facts["digest"] in text and f"- 2 x {pools.REASON}" in text
+    assert facts["digest"] in text and f"| {pools.REASON} | 2 |" in text
     for name, rate in facts["removed_by_source"].items():
-        shown = name.replace("|", "\\|")
+        shown = name.replace("|", f"&#{ord('|')};")
         assert f"| {shown} | {rate['rows']} | {rate['removed']} | {rate['rate']:.1%} |" in text
     read, whole = filter_cost(done.folder, 38 - floor("0.33", 38))
     assert f"It reads {read:,} of {whole:,} compressed bytes" in text
@@ -408,7 +414,7 @@ def test_a_rerun_gives_the_same_bytes_and_another_selection_is_refused(tmp_path:
 @pytest.mark.parametrize(
     ("recipe", "sets", "words"),
     [
-        ({}, 1, "set of 1 rows\n(cosine, mean over targets)."),
+        ({}, 1, "set of 1 row\n(cosine, mean over targets)."),
         ({"aggregate": "max"}, 1, "(cosine, the nearest target)."),
         (
             {"aggregate": "topk", "topk": 1, "contrast": "target"},
@@ -447,3 +453,222 @@ def test_two_folders_of_one_name_load_their_own_rows(tmp_path: Path) -> None:
     assert highest[1] in removed[0] and highest[1] not in removed[1]
     paths = [{path.name for path in (tmp_path / name / "dataset" / "data").iterdir()} for name in highest]
     assert not paths[0] & paths[1]
+
+
+# Sources and languages
+
+
+def test_a_source_and_a_language_that_the_rows_lack_are_added(tmp_path: Path) -> None:
+    rows = [{name: row[name] for name in ("id", "messages")} for row in pools.records(9)]
+    done = exported(pools.scored(tmp_path, values(9), pools.write(tmp_path / "pool.jsonl", rows)))
+    back = load(done, "all")
+    assert {*back["source"]} == {"pool"} and {*back["language"]} == {"en"}
+    assert set(back.column_names) - {"id", "messages"} == set(OUR_COLUMNS)
+
+
+def test_a_column_that_says_something_else_stays_beside_ours(tmp_path: Path) -> None:
+    rows = pools.records(9)
+    rows[4]["source"] = ""  # tamis takes the data set's own name for it
+    rows[5]["language"] = ""
+    done = exported(pools.scored(tmp_path, values(9), pools.write(tmp_path / "pool.jsonl", rows)))
+    back = load(done, "all").sort("source_index")
+    assert back["source"][:] == [row["source"] for row in rows] and back["language"][5] == ""
+    assert back["tamis_source"][:] == ["pool" if i == 4 else row["source"] for i, row in enumerate(rows)]
+    assert back["tamis_language"][5] == "en"
+    columns = card(done)[0]["tamis"]["columns"]
+    assert (columns["source"], columns["language"]) == ("tamis_source", "tamis_language")
+
+
+def test_a_class_label_is_not_the_text_of_a_source(tmp_path: Path) -> None:
+    rows = datasets.Dataset.from_list(pools.records(9))
+    labels = datasets.ClassLabel(names=sorted({*rows["source"]}))
+    rows.map(lambda row: {"source": labels.str2int(row["source"])}).cast_column("source", labels).to_parquet(
+        tmp_path / "pool.parquet"
+    )
+    done = exported(pools.scored(tmp_path, values(9), str(tmp_path / "pool.parquet")))
+    back = load(done, "all")
+    assert back["tamis_source"][:] == [str(label) for label in back["source"]]
+
+
+def test_rows_without_a_score_have_a_source_too(tmp_path: Path) -> None:
+    rows = [{name: row[name] for name in ("id", "messages", "source")} for row in pools.records(9)]
+    scores = pools.scored(tmp_path, values(9), pools.write(tmp_path / "pool.jsonl", rows), excluded=(2,))
+    (row,) = load(exported(scores), "unscored").to_list()
+    (known,) = read_selection(pools.selected(scores, 0.2)).excluded.to_pylist()
+    assert (row["source"], row["language"]) == (known["source"], known["language"]) == ("code", "en")
+
+
+# Without the removed rows
+
+
+@pytest.mark.parametrize(
+    ("ratio", "configs"),
+    [
+        (0.2, ["drop-20", "drop-25", "drop-30", "drop-35", "drop-40", "drop-45", "drop-50", "unscored"]),
+        (0.42, ["drop-42", "drop-45", "drop-50", "unscored"]),
+        (0.75, ["drop-75", "unscored"]),
+    ],
+)
+def test_removed_rows_are_left_out_of_every_file(tmp_path: Path, ratio: float, configs: list[str]) -> None:
+    scores = pools.scored(tmp_path, values(62), excluded=(3, 5))
+    done = export(ExportRecipe(pools.selected(scores, ratio), str(tmp_path / "out"), leave_out_removed=True))
+    order = naive(scores)
+    kept = order[: 60 - floor(str(ratio), 60)]
+    assert [*done.configs] == configs and sorted(load(done)["row_id"]) == sorted(kept)
+    for config in configs[:-1]:
+        k = floor(f"0.{config[-2:]}", 60)
+        assert sorted(load(done, config)["row_id"]) == sorted(order[: 60 - k])
+    tables = [pq.read_table(file)["row_id"] for file in (done.folder / "data").iterdir()]
+    stored = [row_id for table in tables for row_id in table.to_pylist()]
+    assert sorted(stored) == sorted([*kept, "3", "5"]) and done.facts["rows"] == len(stored)
+    text = card(done)[1]
+    assert "are not in this data set" in text and not re.search(r"`(removed-|all)", text)
+    space: dict[str, Any] = {}
+    for snippet in re.findall(r"```python\n(.*?)```", text, re.DOTALL):
+        exec(snippet.replace("path/to/this/folder", str(done.folder)), space)
+    assert 0 < len(space["rows"]["train"]) < len(kept) and "gone" not in space
+
+
+def test_nothing_to_write_is_refused(tmp_path: Path) -> None:
+    selection = pools.selected(pools.scored(tmp_path, values(9)), 1.0)
+    with pytest.raises(UsageError, match="removes every row, so --leave_out_removed leaves nothing to write"):
+        export(ExportRecipe(selection, str(tmp_path / "out"), leave_out_removed=True))
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_folder_with_the_removed_rows_does_not_become_one_without(tmp_path: Path) -> None:
+    selection = pools.selected(pools.scored(tmp_path, values(20)), 0.2)
+    export(ExportRecipe(selection, str(tmp_path / "out")))
+    with pytest.raises(UsageError, match="out: holds something else"):
+        export(ExportRecipe(selection, str(tmp_path / "out"), leave_out_removed=True))
+
+
+# The card
+
+
+def test_the_card_holds_what_makes_the_selection_again_and_no_path_or_text(tmp_path: Path) -> None:
+    file = pools.write(tmp_path / "pool.jsonl", pools.records(60, "SECRETWORD"))
+    scores = pools.scored(tmp_path, values(60), file, excluded=(7,))
+    (tmp_path / "keep.txt").write_text("\n".join(naive(scores, source="chat")[-2:]))
+    done = exported(scores, 0.3, source=["chat"], keep=str(tmp_path / "keep.txt"))
+    facts = read_selection(pools.selected(scores, 0.3, source=["chat"], keep=str(tmp_path / "keep.txt"))).facts
+    block = card(done)[0]["tamis"]
+    assert block == {
+        **portable(facts),
+        **{name: facts[name] for name in ("rows_sieved", "named_by_keep", "named_by_remove")},
+        "columns": {name: name for name in OUR_COLUMNS},
+    }
+    assert block["recipe"]["source"] == ["chat"] and block["named_by_keep"] == 2
+    text = (done.folder / "README.md").read_text()
+    assert str(tmp_path) not in text and "SECRETWORD" not in text
+    rows = load(done, "all")
+    n, named = block["rows_sieved"], {name: block[f"named_by_{name}"] for name in ("keep", "remove")}
+    first = n - cut(block["recipe"]["ratio"], n, **named)
+    gone = [row["row_id"] for row in rows if row[block["columns"]["order"]] is not None and row["order"] >= first]
+    assert sorted(gone) == sorted(load(done, "removed-30")["row_id"])
+
+
+def test_the_card_says_the_columns_and_sizes_that_the_files_have(tmp_path: Path) -> None:
+    rich(60).to_parquet(tmp_path / "pool.parquet")
+    done = exported(pools.scored(tmp_path, values(60), str(tmp_path / "pool.parquet"), excluded=(0,)), rows=7)
+    infos = DatasetInfosDict.from_dataset_card_data(DatasetCard.load(done.folder / "README.md").data)
+    for config in card(done)[0]["configs"]:
+        info, files = (
+            infos[config["config_name"]],
+            [done.folder / path for path in config["data_files"][0]["path"]],
+        )
+        footers = [pq.read_metadata(file) for file in files]
+        size = sum(footer.row_group(i).total_byte_size for footer in footers for i in range(footer.num_row_groups))
+        assert info.splits["train"].num_examples == sum(footer.num_rows for footer in footers)
+        assert info.dataset_size == info.splits["train"].num_bytes == size
+        assert info.download_size == sum(file.stat().st_size for file in files)
+        for file in files:
+            assert info.features == datasets.Features.from_arrow_schema(pq.read_schema(file))
+    assert load(done, "drop-10", columns=["row_id", "label"]).features["label"].names == ["x", "y", "z"]
+
+
+HUMAN = {
+    "pretty_name": "A | name",
+    "summary": "What it is.",
+    "license": "cc-by-nc-4.0",
+    "sources": [{"name": "theirs", "url": "https://example.org", "license": "cc-by-nc-4.0"}],
+    "language": "fr",
+    "task_categories": "text-generation",
+    "tags": ["mine", "tamis"],
+    "citation": "@misc{a}",
+    "contact": "somebody",
+    "extra_gated_prompt": "Say who you are.\n---\n",
+    "not_established": ["That it rains."],
+    "benchmark": {
+        "name": "n",
+        "description": "d",
+        "evaluation_framework": "inspect-ai",
+        "tasks": [{"id": "t", "config": "removed-20", "split": "train"}],
+    },
+}
+
+
+def with_card(tmp_path: Path, **human: Any) -> Exported:
+    (tmp_path / "card.yaml").write_text(yaml.safe_dump(human))
+    selection = pools.selected(pools.scored(tmp_path, values(20)), 0.2)
+    return export(ExportRecipe(selection, str(tmp_path / "out"), card=str(tmp_path / "card.yaml")))
+
+
+def test_what_people_know_stands_in_the_card(tmp_path: Path) -> None:
+    done = with_card(tmp_path, **HUMAN)
+    front, text = card(done)
+    assert [*front][:3] == ["pretty_name", "license", "language"] and front["language"] == ["fr"]
+    assert front["license"] == "cc-by-nc-4.0" and front["task_categories"] == ["text-generation"]
+    assert front["extra_gated_prompt"] == HUMAN["extra_gated_prompt"]
+    assert front["tags"] == ["tamis", "data-filtering", "gradient-attribution", "mine"]
+    for words in ("What it is.", "[theirs](https://example.org)", "@misc{a}", "somebody", "- That it rains."):
+        assert words in text
+    assert "# A &#124; name" in text and "benchmark" not in front
+    assert yaml.safe_load((done.folder / "eval.yaml").read_text()) == HUMAN["benchmark"]
+    assert len(load(done)) == 16
+
+
+def test_another_card_goes_over_the_same_rows(tmp_path: Path) -> None:
+    with_card(tmp_path, **HUMAN)
+    front, text = card(with_card(tmp_path, license="mit"))
+    assert front["license"] == "mit" and "What it is." not in text
+    assert not (tmp_path / "out" / "eval.yaml").exists(), "a benchmark no longer"
+
+
+def test_without_a_card_yaml_no_licence_is_made_up(tmp_path: Path) -> None:
+    front, text = card(exported(pools.scored(tmp_path, values(9))))
+    assert not {"license", "pretty_name", "task_categories"} & {*front} and "No licence is stated" in text
+
+
+@pytest.mark.parametrize(
+    ("human", "words"),
+    [
+        ({"licence": "mit"}, r"card.yaml: unknown key 'licence'; valid: pretty_name, "),
+        ({**HUMAN, "license": "mit"}, r"card.yaml: license: mit, but the source theirs is cc-by-nc-4.0"),
+        (
+            {"benchmark": {**HUMAN["benchmark"], "tasks": [{"id": "t", "config": "test", "split": "train"}]}},
+            r"card.yaml: benchmark: no config 'test' with a split 'train'; there are all, drop-05",
+        ),
+    ],
+)
+def test_a_card_yaml_that_cannot_be_true_writes_nothing(tmp_path: Path, human: dict[str, Any], words: str) -> None:
+    with pytest.raises(UsageError, match=words):
+        with_card(tmp_path, **human)
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_selection_of_an_earlier_version_is_named(tmp_path: Path) -> None:
+    selection = pools.selected(pools.scored(tmp_path, values(9)), 0.2)
+    facts = yaml.safe_load((Path(selection) / "selection.yaml").read_text())
+    del facts["scores"]["index"]
+    (Path(selection) / "selection.yaml").write_text(yaml.safe_dump(facts))
+    with pytest.raises(UsageError, match=r"its selection.yaml does not say 'index'; score and select again"):
+        export(ExportRecipe(selection, str(tmp_path / "out")))
+
+
+def test_a_data_set_of_the_hub_is_named_as_the_source_and_a_language_of_no_code_is_not(tmp_path: Path) -> None:
+    rows = [{**row, "language": "English" if i % 2 else "en"} for i, row in enumerate(pools.records(9))]
+    front, _ = card(exported(pools.scored(tmp_path, values(9), pools.write(tmp_path / "pool.jsonl", rows))))
+    assert front["language"] == ["en"] and "source_datasets" not in front
+    facts = cards.source_facts({"dataset_name": "allenai/tulu-3-sft-mixture", "dataset_split": "train"})
+    assert facts == {"name": "allenai/tulu-3-sft-mixture", "id": "allenai/tulu-3-sft-mixture", "split": "train"}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -29,6 +30,13 @@ def test_a_loaded_decoder_is_in_eval_mode_and_of_the_type_asked_for(tmp_path: Pa
     decoder = load_decoder(tiny.saved(tmp_path / "m"), dtype="bfloat16", device="cpu")
     assert not decoder.model.training and decoder.model.dtype is torch.bfloat16
     assert load_decoder(str(tmp_path / "m")).model.dtype is torch.float32
+
+
+def test_products_of_float32_are_float32(tmp_path: Path) -> None:
+    """TF32 is what "high" means on a GPU; NVIDIA's containers set it without being asked."""
+    torch.set_float32_matmul_precision("high")
+    load_decoder(tiny.saved(tmp_path / "m"))
+    assert torch.get_float32_matmul_precision() == "highest"
 
 
 @pytest.mark.parametrize(
@@ -65,6 +73,8 @@ def test_auto_is_a_device_of_this_machine() -> None:
 @pytest.mark.packaged
 def test_the_packaged_decoder_is_a_plain_float32_model_that_knows_english() -> None:
     folder = packaged_decoder()
+    saved = [key for file in folder.glob("*config.json") for key in json.loads(file.read_text())]
+    assert saved and not {*saved} & {"is_local", "local_files_only", "transformers_version"}
     assert not list(folder.parent.glob("*.partial"))
     decoder = load_decoder("packaged")
     assert decoder.model.dtype is torch.float32 and decoder.model.config.num_hidden_layers == 30

@@ -25,7 +25,7 @@ def blocks(language: str) -> list[str]:
 def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder where the README's relative paths mean what they mean in a clone; what is written stays outside."""
     folder = tmp_path_factory.mktemp("readme")
-    for name in ("src", "benchmarks"):
+    for name in ("src", "benchmarks", "dataset_scripts", "model_cards"):
         (folder / name).symlink_to(ROOT / name)
     return folder
 
@@ -44,14 +44,15 @@ def after_the_commands(checkout: Path) -> Path:
     """The checkout after every shell command of the README but the `make` lines."""
     for block in blocks("sh"):
         lines = [line for line in block.splitlines() if not line.startswith("make ")]
-        run(["bash", "-euo", "pipefail", "-c", "\n".join(lines)], checkout)
+        stop = "trap 'kill $(jobs -p) 2> /dev/null || true' EXIT"  # what a failed command leaves in the background
+        run(["bash", "-euo", "pipefail", "-c", "\n".join([stop, *lines])], checkout)
     return checkout
 
 
 def test_the_commands_run_as_printed(after_the_commands: Path) -> None:
     made = {path.name for path in (after_the_commands / "run").iterdir()}
     steps = {"index", "scores", "selection", "report", "dataset"}
-    assert made == steps | {"two-sources", "harder", "as-json", "contrast"}
+    assert made == steps | {"two-sources", "harder", "as-json", "contrast", "repeated", "whole", "thirteen", "anew"}
     assert not (after_the_commands / "cost").exists(), "a dry run writes nothing"
 
 

@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 ROOT = Path(__file__).parents[1]
+CARDS = ("shared", "dataset", "gradients", "model", "metric", "space")
 
 
 def run(*command: str | Path, check: bool = True) -> subprocess.CompletedProcess[str]:
@@ -46,6 +47,7 @@ def test_the_wheel_holds_the_library_and_its_demo_and_nothing_else(wheel: Path) 
         "tamis/demo/pool.jsonl",
         "tamis/demo/target.jsonl",
         "tamis/templates/report.html.j2",
+        *(f"tamis/hub/templates/{name}.md.j2" for name in CARDS),
     } <= {*names}
     assert all(name.startswith(("tamis/", "tamis-")) for name in names)
 

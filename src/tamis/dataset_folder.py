@@ -23,6 +23,7 @@ import pyarrow.parquet as pq
 from tamis.errors import UsageError
 from tamis.hub import cards
 from tamis.hub.human_facts import read_human_facts
+from tamis.hub.limits import limits
 from tamis.influence.scores import in_words
 from tamis.provenance import claim_folder, whole, write_whole
 from tamis.recipe import STANDARD_RATIOS, ExportRecipe, digest
@@ -92,24 +93,25 @@ def export(recipe: ExportRecipe) -> Exported:
     members = _members(selection, bands, len(rows))
     if recipe.leave_out_removed:
         del members[bands[0].name]
-    configs = _configs(ratios, bands, members, recipe.leave_out_removed)
+    configs = _configs(ratios, bands, members, recipe)
     _refuse_benchmark(recipe.card, human, configs)
-    identity = {"selection": selection.facts["digest"], "rows": recipe.row_group_rows}
+    identity: dict[str, Any] = {"selection": selection.facts["digest"], "rows": recipe.row_group_rows}
     if recipe.leave_out_removed:  # at its default it is left out, so that earlier digests stay
         identity["leave_out_removed"] = True
+    if recipe.variant:
+        identity["variant"] = recipe.variant
     folder = claim_folder(recipe, digest(identity))
     for name, mine in members.items():
-        _write(dataset.select(mine), folder, name, recipe.row_group_rows)
-    facts = _facts(folder, selection, configs, names)
+        _write(dataset.select(mine), folder / _files_of(recipe.variant) / f"{name}.parquet", recipe.row_group_rows)
+    facts = _facts(folder, selection, configs, names, recipe)
     facts["tamis"] = {**block, "columns": names}
-    if (benchmark := cards.eval_yaml(human)) is not None:
-        write_whole(folder / "eval.yaml", benchmark.encode())
+    _write_benchmark(folder, human)
     write_whole(folder / "README.md", cards.render("dataset", facts, human).encode())
     return Exported(
         folder,
         facts["default"],
         {name: config["rows"] for name, config in facts["configs"].items()},
-        {path.name: path.stat().st_size for path in sorted((folder / "data").glob("*.parquet"))},
+        {path.name: path.stat().st_size for path in sorted((folder / "data").rglob("*.parquet"))},
         names["order"],
         selection.facts["rows_sieved"],
         facts,
@@ -119,7 +121,7 @@ def export(recipe: ExportRecipe) -> Exported:
 def filter_cost(folder: Path | str, below: int, column: str = "order") -> tuple[int, int]:
     """Compressed bytes of the row groups that `filters=[(column, "<", below)]` reads, and of all row groups."""
     read = total = 0
-    for path in sorted((Path(folder) / "data").glob("*.parquet")):
+    for path in sorted((Path(folder) / "data").rglob("*.parquet")):
         metadata = pq.read_metadata(path)
         leaf = [metadata.schema.column(i).path for i in range(metadata.num_columns)].index(column)
         for group in range(metadata.num_row_groups):
@@ -152,10 +154,16 @@ def _scored_rows(selection: Selection) -> Rows:
     return rows
 
 
+def _files_of(variant: str | None) -> str:
+    return f"data/{variant}" if variant else "data"
+
+
 def _portable(path: str, facts: Mapping[str, Any]) -> dict[str, Any]:
     """What the card holds to make the selection again."""
     try:
-        return {**portable(facts), **{name: facts[name] for name in _COUNTS}}
+        block = {**portable(facts), **{name: facts[name] for name in _COUNTS}}
+        found = limits(facts["scores"]["model"], facts["scores"]["source"])
+        return {**block, **({"limits": found} if found else {})}
     except KeyError as error:
         raise UsageError(f"{path}: its selection.yaml does not say {error}; score and select again") from error
 
@@ -167,6 +175,15 @@ def _refuse_benchmark(card: str | None, human: Mapping[str, Any], configs: Mappi
                 f"{card}: benchmark: no config {task['config']!r} with a split {task['split']!r}; "
                 f"there are {', '.join(configs)}, each with train"
             )
+
+
+def _write_benchmark(folder: Path, human: Mapping[str, Any]) -> None:
+    """Writes `eval.yaml`, or removes that of a `card.yaml` which asked for one before."""
+    text = cards.eval_yaml(human)
+    if text is None:
+        (folder / "eval.yaml").unlink(missing_ok=True)
+    else:
+        write_whole(folder / "eval.yaml", text.encode())
 
 
 def _with_our_columns(rows: Rows, selection: Selection) -> tuple[Dataset, dict[str, str]]:
@@ -217,7 +234,7 @@ def _cut(selection: Selection, ratio: Fraction) -> int:
 
 
 def _members(selection: Selection, bands: Sequence[_Band], rows: int) -> dict[str, np.ndarray]:
-    """The positions of the rows of each band that has any, by rising order."""
+    """The positions of the rows of each band, by rising order."""
     order = np.full(rows, _NO_ORDER)
     for part in (selection.kept, selection.removed):
         order[part["index"].to_numpy()] = part["order"].to_numpy()
@@ -228,20 +245,20 @@ def _members(selection: Selection, bands: Sequence[_Band], rows: int) -> dict[st
     return members
 
 
-def _write(dataset: Dataset, folder: Path, name: str, row_group_rows: int) -> None:
+def _write(dataset: Dataset, path: Path, row_group_rows: int) -> None:
     """Writes one band whole, if it has rows."""
     if len(dataset):
-        path = folder / "data" / f"{name}.parquet"
-        path.parent.mkdir(exist_ok=True)
+        path.parent.mkdir(parents=True, exist_ok=True)
         with whole(path) as stream:
             dataset.to_parquet(stream, batch_size=row_group_rows)
 
 
 def _configs(
-    ratios: Sequence[Fraction], bands: Sequence[_Band], members: Mapping[str, np.ndarray], only_kept: bool
+    ratios: Sequence[Fraction], bands: Sequence[_Band], members: Mapping[str, np.ndarray], recipe: ExportRecipe
 ) -> dict[str, list[str]]:
     """The files of each config; a config without rows is left out."""
     *files, unscored = (band.name for band in bands)
+    only_kept, place = recipe.leave_out_removed, _files_of(recipe.variant)
     configs = {} if only_kept else {"all": [*files, unscored]}
     for i, ratio in enumerate(ratios, 1):
         configs[f"drop-{_percent(ratio)}"] = files[i:]
@@ -249,19 +266,28 @@ def _configs(
             configs[f"removed-{_percent(ratio)}"] = files[:i]
     configs[_UNSCORED] = [unscored]
     with_rows = {
-        name: [f"data/{file}.parquet" for file in of if len(members.get(file, ()))] for name, of in configs.items()
+        name: [f"{place}/{file}.parquet" for file in of if len(members.get(file, ()))]
+        for name, of in configs.items()
     }
-    return {name: of for name, of in with_rows.items() if of}
+    return {f"{_prefix(recipe)}{name}": of for name, of in with_rows.items() if of}
+
+
+def _prefix(recipe: ExportRecipe) -> str:
+    return f"{recipe.variant}-" if recipe.variant else ""
 
 
 def _facts(
-    folder: Path, selection: Selection, configs: Mapping[str, Sequence[str]], names: Mapping[str, str]
+    folder: Path,
+    selection: Selection,
+    configs: Mapping[str, Sequence[str]],
+    names: Mapping[str, str],
+    recipe: ExportRecipe,
 ) -> dict[str, Any]:
     """What the card says, but for the block that makes the selection again."""
-    known, only_kept = selection.facts, "all" not in configs
+    known, only_kept, prefix = selection.facts, recipe.leave_out_removed, _prefix(recipe)
     scores, n, k = known["scores"], known["rows_sieved"], known["rows_removed"]
     tables = [selection.kept] if only_kept else [selection.kept, selection.removed]
-    default = f"drop-{_percent(Fraction(str(known['ratio'])))}"
+    default = f"{prefix}drop-{_percent(Fraction(str(known['ratio'])))}"
     files = {file for of in configs.values() for file in of}
     return {
         "source": cards.source_facts(scores["source"]),
@@ -275,21 +301,24 @@ def _facts(
         "outside": known["rows_outside_the_subset"],
         "rows": sum(pq.read_metadata(folder / file).num_rows for file in files),
         "default": default,
+        **({"variant": recipe.variant} if recipe.variant else {}),
         "removed_rows_are_here": not only_kept,
         "languages": sorted({name for table in tables for name in table["language"].unique().to_pylist()}),
         "removed_by_source": known["removed_by_source"],
         "unscored": dict(Counter(selection.excluded["reason"].to_pylist()).most_common()),
-        "examples": _examples(configs, default),
-        "filter": _filter_facts(folder, selection, default if only_kept else "all", names["order"]),
+        "examples": _examples(configs, default, prefix),
+        "filter": _filter_facts(folder, selection, default if only_kept else f"{prefix}all", names["order"]),
         "configs": {name: cards.parquet_facts(folder, of) for name, of in configs.items()},
         "features": cards.features_of(folder / min(files)),
     }
 
 
-def _examples(configs: Mapping[str, Any], default: str) -> dict[str, str]:
+def _examples(configs: Mapping[str, Any], default: str, prefix: str) -> dict[str, str]:
     """A `drop` config beside the default one, and a `removed` one, where there are any."""
     wanted = {
-        kind: [name for name in (f"{kind}-10", *configs) if name in configs and name.startswith(kind)]
+        kind: [
+            name for name in (f"{prefix}{kind}-10", *configs) if name in configs and name.startswith(prefix + kind)
+        ]
         for kind in ("drop", "removed")
     }
     others = {kind: [name for name in names if name != default] for kind, names in wanted.items()}
@@ -299,7 +328,7 @@ def _examples(configs: Mapping[str, Any], default: str) -> dict[str, str]:
 def _filter_facts(folder: Path, selection: Selection, config: str, column: str) -> dict[str, Any]:
     """A filter at a ratio that has no config, and what it reads."""
     ratio, chosen = Fraction("0.33"), Fraction(str(selection.facts["ratio"]))
-    if config != "all" and chosen > ratio:
+    if not config.endswith("all") and chosen > ratio:
         ratio = (chosen + 1) / 2
     k = _cut(selection, ratio)
     below = selection.facts["rows_sieved"] - k

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import importlib.util
+import json
 import os
 import shutil
 import sys
@@ -32,6 +33,10 @@ class Decoder(NamedTuple):
     revision: str
 
 
+_OF_THIS_MACHINE = ("is_local", "local_files_only", "transformers_version")
+"""What is saved with a model and says how it was loaded: it would be another revision on another machine."""
+
+
 def load_decoder(
     name: str,
     *,
@@ -43,7 +48,8 @@ def load_decoder(
     """A causal language model and its tokenizer from a folder, the Hub, or the package index (`packaged`).
 
     Weights are read from safetensors files only. On a CPU, one thread is used unless `OMP_NUM_THREADS` says
-    otherwise: more processes are faster than more threads.
+    otherwise: more processes are faster than more threads. Float32 products are float32 on a GPU too: TF32, which
+    NVIDIA's containers switch on by an environment variable, would round the projections to 10 bits.
 
     Raises:
         UsageError: There is no such model, or it cannot be loaded.
@@ -55,20 +61,26 @@ def load_decoder(
     if not sys.stderr.isatty():
         transformers.utils.logging.disable_progress_bar()
     torch.set_num_threads(int(os.environ.get("OMP_NUM_THREADS", "1")))
+    torch.set_float32_matmul_precision("highest")
     place = resolve_device(device)
     path = str(packaged_decoder()) if name == PACKAGED_MODEL else name
-    options = {"revision": revision, "trust_remote_code": trust_remote_code}
     try:
+        commit = None if Path(path).is_dir() else _commit(path, revision)
+        options = {"revision": commit, "trust_remote_code": trust_remote_code}
         tokenizer = AutoTokenizer.from_pretrained(path, **options)
         model = AutoModelForCausalLM.from_pretrained(
             path, dtype=_dtype(dtype, place), use_safetensors=True, **options
         ).to(place)
     except (OSError, ValueError, ImportError) as error:
         raise UsageError(f"{name}: the model cannot be loaded: {' '.join(str(error).split())}") from error
-    commit = getattr(model.config, "_commit_hash", None)
-    return Decoder(
-        model.eval(), tokenizer, commit if commit and not Path(path).is_dir() else folder_revision(Path(path))
-    )
+    return Decoder(model.eval(), tokenizer, commit or folder_revision(Path(path)))
+
+
+def _commit(name: str, revision: str | None) -> str:
+    """The commit of a model on the Hub that is read from then on: the cache names a folder after it."""
+    from huggingface_hub import hf_hub_download
+
+    return Path(hf_hub_download(name, "config.json", revision=revision)).parent.name
 
 
 def resolve_device(device: str) -> torch.device:
@@ -134,6 +146,9 @@ def _convert(package: str, folder: Path) -> None:
     partial = folder.with_name(f"{folder.name}.{os.getpid()}.partial")
     model.save_pretrained(partial)
     tokenizer.save_pretrained(partial)
+    for settings in partial.glob("*config.json"):
+        kept = {k: v for k, v in json.loads(settings.read_text()).items() if k not in _OF_THIS_MACHINE}
+        settings.write_text(json.dumps(kept, indent=2, sort_keys=True))
     shutil.rmtree(folder, ignore_errors=True)
     partial.rename(folder)
 

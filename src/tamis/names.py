@@ -7,8 +7,8 @@ import re
 from pathlib import Path
 
 _FILES = (".jsonl", ".json", ".csv", ".parquet")
-# All but letters, digits and what has no meaning in Markdown; `_` has none inside a word.
-_SPECIAL = re.compile(r"""(?<![^\W_])_|_(?![^\W_])|[^\w \-.,;()/+%'"{}]|(?<=www)\.""", re.IGNORECASE)
+# What has a meaning in Markdown; `_` has none inside a word.
+_SPECIAL = re.compile(r"(?<![^\W_])_|_(?![^\W_])|[!#$&*:<>@\[\\\]^`|~]|(?<=www)\.", re.IGNORECASE)
 
 
 def printable(text: str | None) -> str:

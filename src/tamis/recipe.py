@@ -35,7 +35,8 @@ class EmbedRecipe:
         proj_dim: Columns of each of the two random projections.
         max_length: The window in tokens.
         max_samples: Takes only the first rows.
-        batch_tokens: The most tokens of one batch, padding included.
+        batch_tokens: The most tokens of one batch, padding included; the default is for a CPU. Where a GPU's
+            memory does not hold a batch, it and all after it are halved.
         shard_rows: Source rows of one shard: what a killed run loses at most.
         dtype: Compute type: `auto` is float32 on a CPU and bfloat16 on a GPU.
         device: `auto`, `cpu`, `cuda`, ...
@@ -161,6 +162,8 @@ class ExportRecipe:
             dear.
         card: A `card.yaml` of what no file says, for the data set's card: name, licence, sources, citation, ...
         leave_out_removed: Writes no removed row: only configs at the selection's own ratio and above.
+        variant: The variant's name, where several share a repository: before each config's name, and a folder of
+            files.
     """
 
     selection: str
@@ -168,9 +171,12 @@ class ExportRecipe:
     row_group_rows: int = 1000
     card: str | None = None
     leave_out_removed: bool = False
+    variant: str | None = None
 
     def __post_init__(self) -> None:
         _at_least(self, 1, "row_group_rows")
+        if self.variant is not None and not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_]*", self.variant):
+            raise UsageError(f"--variant {self.variant}: letters, digits and _ only")
 
 
 @dataclass(frozen=True)
@@ -238,6 +244,8 @@ class PublishRecipe:
         tag: The version's tag.
         private: Makes the repository private.
         gated: Lets people in on request only: `auto` or `manual`.
+        card: Of a gradient index, the card.yaml of what people know; other folders have their card.
+        public: Lets everybody read a gradient index, which can leak its pool; it is private otherwise.
         replace: Lets the release replace what tamis did not make.
         dry_run: Sends nothing; checks the folder, and shows the files and the card.
     """
@@ -249,6 +257,8 @@ class PublishRecipe:
     tag: str | None = None
     private: bool = False
     gated: str | None = None
+    card: str | None = None
+    public: bool = False
     replace: bool = False
     dry_run: bool = False
 
@@ -258,6 +268,23 @@ class PublishRecipe:
             _one_of("gated", self.gated, ("auto", "manual"))
         if not re.fullmatch(r"[\w.-]+/[\w.-]+", self.repo_id):
             raise UsageError(f"--repo_id {self.repo_id}: not a repository's name, such as my-name/my-data")
+
+
+@dataclass(frozen=True)
+class ReleaseRecipe:
+    """Publishes all that a manifest lists, in its order; stops before the first that is not ready.
+
+    Args:
+        namespace: Whose the repositories are.
+        manifest: The manifest.
+        tag: The version's tag.
+        dry_run: Sends nothing; says what each release would be.
+    """
+
+    namespace: str
+    manifest: str = "release.yaml"
+    tag: str | None = None
+    dry_run: bool = False
 
 
 @dataclass(frozen=True)

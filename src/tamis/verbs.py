@@ -8,13 +8,14 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from tamis.errors import missing_extra
+from tamis.errors import WorkError, missing_extra
 from tamis.recipe import (
     DownloadRecipe,
     EmbedRecipe,
     ExportRecipe,
     HubRecipe,
     PublishRecipe,
+    ReleaseRecipe,
     ReportRecipe,
     ScoreRecipe,
     SelectRecipe,
@@ -192,6 +193,19 @@ def _publish(recipe: PublishRecipe) -> Report:
     }
 
 
+def _release(recipe: ReleaseRecipe) -> Report:
+    from tamis.hub.release import release
+
+    found = release(recipe)
+    lines = [
+        f"{one.repo_id}: {one.commit or 'not sent'}, {len(one.files)} files, {sum(one.files.values())} bytes"
+        for one in found.published
+    ]
+    if found.stopped:
+        raise WorkError(f"stopped before {found.stopped}; before it: {'; '.join(lines) or 'nothing'}")
+    return {"dry_run" if recipe.dry_run else "released": lines}
+
+
 def _download(recipe: DownloadRecipe) -> Report:
     from tamis.hub.download import download
 
@@ -226,6 +240,7 @@ VERBS = {
     ),
     "export": Verb(ExportRecipe, _export, "a selection -> a folder that load_dataset reads at any ratio"),
     "publish": Verb(PublishRecipe, _publish, "a folder -> one release on the Hub, whole or not at all", "folder"),
+    "release": Verb(ReleaseRecipe, _release, "a manifest -> every release of a project, in order"),
     "download": Verb(DownloadRecipe, _download, "a published data set -> what any ratio leaves of it", "repo_id"),
     "hub": Verb(HubRecipe, _hub, "a folder -> a Hub on 127.0.0.1 that the real clients talk to"),
     "verify": Verb(VerifyRecipe, _verify, "a gradient index -> whether it is whole; writes nothing", "index"),

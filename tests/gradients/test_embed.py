@@ -14,7 +14,8 @@ from pools import chat, contents, write
 from tamis.chat import ChatRenderer
 from tamis.errors import UsageError, WorkError
 from tamis.gradients.capture import GradientCapture
-from tamis.gradients.embed import batches, embed, estimate
+from tamis.gradients.embed import embed, estimate
+from tamis.gradients.embedder import batches
 from tamis.gradients.store import GradientIndex
 from tamis.recipe import EmbedRecipe
 

@@ -1,7 +1,8 @@
-"""AUROC and AUPRC are scikit-learn's, ties included, and its bootstrap interval is one of about 95 %."""
+"""AUROC and AUPRC are scikit-learn's, precision is the mean over orders, and an interval is one of about 95 %."""
 
 from __future__ import annotations
 
+import itertools
 import math
 
 import numpy as np
@@ -10,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import average_precision_score, roc_auc_score
 
-from tamis.metrics.ranking import Interval, auprc, auroc, auroc_interval
+from tamis.metrics.ranking import Interval, auprc, auroc, auroc_interval, precision_at
 
 NUMBERS = st.one_of(st.integers(-3, 3), st.floats(-1e6, 1e6, allow_subnormal=False))
 
@@ -50,6 +51,46 @@ def test_average_precision_equals_scikit_learn(data: tuple[np.ndarray, np.ndarra
 def test_average_precision_of_equal_scores_is_the_base_rate(data: tuple[np.ndarray, np.ndarray]) -> None:
     scores, labels = data
     assert auprc(np.zeros_like(scores), labels) == pytest.approx(labels.mean())
+
+
+@st.composite
+def few(draw: st.DrawFn) -> tuple[np.ndarray, np.ndarray, int]:
+    """So few rows that all their orders can be tried, and a cut."""
+    rows = draw(st.lists(st.tuples(st.integers(0, 2), st.booleans()), min_size=1, max_size=6))
+    scores, labels = (np.array(column) for column in zip(*rows, strict=True))
+    return scores.astype(float), labels.astype(bool), draw(st.integers(1, len(rows)))
+
+
+@given(few())
+@settings(max_examples=100, deadline=None)
+def test_precision_is_the_mean_over_every_order_that_the_scores_allow(
+    data: tuple[np.ndarray, np.ndarray, int],
+) -> None:
+    scores, labels, k = data
+    orders = [o for o in map(list, itertools.permutations(range(len(scores)))) if (np.diff(scores[o]) <= 0).all()]
+    assert precision_at(scores, labels, k) == pytest.approx(np.mean([labels[o[:k]].mean() for o in orders]))
+
+
+@given(labelled())
+@settings(max_examples=100, deadline=None)
+def test_precision_over_all_rows_or_of_equal_scores_is_the_base_rate(data: tuple[np.ndarray, np.ndarray]) -> None:
+    scores, labels = data
+    assert precision_at(scores, labels, len(scores)) == pytest.approx(labels.mean())
+    assert precision_at(np.zeros_like(scores), labels, 1) == pytest.approx(labels.mean())
+
+
+@pytest.mark.parametrize(
+    ("scores", "k", "message"),
+    [
+        ([1, 2], 0, "k is 0, of 2 rows"),
+        ([1, 2], 3, "k is 3"),
+        ([], 1, "of 0 rows"),
+        ([1, math.nan], 1, "not finite"),
+    ],
+)
+def test_precision_refuses_a_cut_that_is_none(scores: list[float], k: int, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        precision_at(np.array(scores), np.ones(len(scores), bool), k)
 
 
 @given(labelled())

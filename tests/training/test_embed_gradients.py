@@ -36,7 +36,7 @@ def recipe(tmp_path_factory: pytest.TempPathFactory) -> EmbedRecipe:
         proj_dim=8,
         max_length=64,
         shard_rows=4,
-        device="cpu",
+        device="cpu:0",  # named like a GPU that all processes share
     )
     embed(made)
     return made

@@ -30,7 +30,7 @@ class Gradients(NamedTuple):
     Attributes:
         matrices: `[rows, modules, proj_dim, proj_dim]` float32: `(G P_out)^T (X P_in)` of every module, divided by
             the row's `scale`.
-        scale: `[rows]` float64, a power of two: multiply by it to get the gradient itself. It keeps tiny gradients
+        scale: `[rows]` float32, a power of two: multiply by it to get the gradient itself. It keeps tiny gradients
             of a low-precision model from becoming zero on their way down.
         loss: `[rows]` float32, the loss in nats, summed over the response tokens.
     """
@@ -117,17 +117,19 @@ class GradientCapture:
             ids[row, :stop] = tokens[:-1]
             supervised = torch.tensor(example.response_mask[1 : stop + 1])
             targets[row, :stop] = torch.where(supervised, tokens[1:], -1)
-        ids, targets = ids.to(self.device), targets.to(self.device)
+        # What can be worked out on the host is: asking the device would wait for all that is queued on it.
+        wanted = targets >= 0
+        self._rows_only.keep(wanted, self.device)
+        rows, positions = torch.nonzero(wanted, as_tuple=True)
+        ids, labels, rows, positions = (t.to(self.device) for t in (ids, targets[wanted], rows, positions))
 
         self._matrices = torch.zeros(
             len(examples), len(self.modules), self.proj_dim, self.proj_dim, device=self.device, dtype=torch.float32
         )
-        self._rows_only.keep(targets >= 0)
         with torch.enable_grad():
             hidden = self._body(input_ids=ids, use_cache=False)[0]
-            rows, positions = torch.nonzero(targets >= 0, as_tuple=True)
             answer = hidden[rows, positions]
-        gradient, losses, scale = self._head(answer.detach(), targets[rows, positions], rows, len(examples))
+        gradient, losses, scale = self._head(answer.detach(), labels, rows, len(examples))
         answer.backward(gradient)
         matrices, self._matrices = self._matrices, torch.empty(0)
         return Gradients(matrices, scale, losses)
@@ -168,21 +170,22 @@ class _RowsOnly:
         if isinstance(mlp, nn.Module):
             self.hooks = [mlp.register_forward_pre_hook(self._pack), mlp.register_forward_hook(self._unpack)]
 
-    def keep(self, wanted: torch.Tensor) -> None:
-        """Sets the positions for the next forward, `[rows, tokens]` bool."""
-        self._wanted = wanted
+    def keep(self, wanted: torch.Tensor, device: torch.device) -> None:
+        """Sets the positions for the next forward on the device, `[rows, tokens]` bool on the CPU."""
+        self._shape, self._all = wanted.shape, bool(wanted.all())
         counts = wanted.sum(1)
-        self._index = torch.argsort(~wanted, dim=1, stable=True)[:, : int(counts.max()), None]
-        self._valid = torch.arange(self._index.shape[1], device=wanted.device)[:, None] < counts[:, None, None]
+        index = torch.argsort(~wanted, dim=1, stable=True)[:, : int(counts.max()), None]
+        self._index = index.to(device)
+        self._valid = (torch.arange(index.shape[1])[:, None] < counts[:, None, None]).to(device)
 
     def _pack(self, _module: nn.Module, args: tuple[torch.Tensor, ...]) -> tuple[torch.Tensor, ...]:
-        self._packed = len(args) == 1 and args[0].shape[:-1] == self._wanted.shape and not bool(self._wanted.all())
+        self._packed = len(args) == 1 and args[0].shape[:-1] == self._shape and not self._all
         return (torch.take_along_dim(args[0], self._index, dim=1),) if self._packed else args
 
     def _unpack(self, _module: nn.Module, _args: Any, output: torch.Tensor) -> torch.Tensor:
         if not self._packed:
             return output
-        full = output.new_zeros(*self._wanted.shape, output.shape[-1])
+        full = output.new_zeros(*self._shape, output.shape[-1])
         return full.scatter(1, self._index.expand_as(output), output * self._valid)
 
 

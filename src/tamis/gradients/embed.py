@@ -1,32 +1,26 @@
-"""Rows to a gradient index: render, capture, project, factor, store; a shard at a time, in one pass."""
+"""Rows to a gradient index, a shard at a time, in one pass; and what that would cost."""
 
 from __future__ import annotations
 
-import hashlib
-import json
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import torch
 from tqdm import tqdm
 
-from tamis.chat import ChatRenderer, Example, RowError
+from tamis.chat import RowError
 from tamis.errors import UsageError
-from tamis.gradients.capture import GradientCapture
-from tamis.gradients.factor import RankOne, rank_one
-from tamis.gradients.project import gaussian
-from tamis.gradients.shard import EmbeddedRow, ExcludedRow, Part
+from tamis.gradients.embedder import Embedder, Rendered
+from tamis.gradients.shard import Part
 from tamis.gradients.store import MANIFEST, GradientIndex, IndexWriter, is_index, read_manifest
-from tamis.models import load_decoder
 from tamis.provenance import write_run
 from tamis.recipe import EmbedRecipe, digest, to_dict
-from tamis.rows import Row, Rows, conversation, detect_language, read_rows
+from tamis.rows import Rows, read_rows
 
 if TYPE_CHECKING:
     from accelerate import PartialState
@@ -53,134 +47,14 @@ class Estimate:
     bytes_on_disk: int
 
 
-class _Rendered(NamedTuple):
-    row: Row
-    language: str
-    content: str
-    example: Example
-
-
-class Embedder:
-    """A decoder that turns rows into rank-one gradients, by one recipe.
-
-    Args:
-        recipe: Says which decoder, window, blocks and projections.
-
-    Raises:
-        UsageError: The decoder cannot be loaded, holds weights that would be left out, or a shorter window.
-    """
-
-    def __init__(self, recipe: EmbedRecipe) -> None:
-        decoder = load_decoder(
-            recipe.model_name_or_path,
-            revision=recipe.model_revision,
-            dtype=recipe.dtype,
-            device=recipe.device,
-            trust_remote_code=recipe.trust_remote_code,
-        )
-        positions = getattr(decoder.model.config.get_text_config(), "max_position_embeddings", None)
-        if positions is not None and recipe.max_length > positions:
-            raise UsageError(
-                f"--max_length {recipe.max_length}: {recipe.model_name_or_path} holds {positions} positions"
-            )
-        self._recipe = recipe
-        self._chat = ChatRenderer(decoder.tokenizer, recipe.max_length)
-        self._capture = GradientCapture(
-            decoder.model, last_k=recipe.last_k, proj_dim=recipe.proj_dim, seed=recipe.seed
-        )
-        starts = [gaussian(recipe.seed, name, "start", recipe.proj_dim, 1)[:, 0] for name in self._capture.modules]
-        self._start = torch.from_numpy(np.stack(starts)).to(self._capture.device)
-        self.modules = self._capture.modules
-        self.device = str(self._capture.device)
-        self.gradient_identity = {
-            "model_revision": decoder.revision,
-            "dtype": str(decoder.model.dtype).removeprefix("torch."),
-            "template": self._chat.digest,
-            "max_length": recipe.max_length,
-            "modules": list(self.modules),
-            "proj_dim": recipe.proj_dim,
-            "seed": recipe.seed,
-            "projection": self._capture.projection_checksum,
-        }
-
-    def render(self, row: Row) -> _Rendered:
-        """The row as token ids.
-
-        Raises:
-            RowError: The row cannot be supervised.
-        """
-        messages = conversation(row.record)
-        content = hashlib.sha256(json.dumps(messages, sort_keys=True, default=str).encode()).hexdigest()[:16]
-        return _Rendered(row, row.language or detect_language(messages), content, self._chat.render(messages))
-
-    def batches(self, rendered: Sequence[_Rendered]) -> Iterator[list[_Rendered]]:
-        """The rows in batches of like length."""
-        lengths = [len(item.example.input_ids) for item in rendered]
-        return ([rendered[i] for i in batch] for batch in batches(lengths, self._recipe.batch_tokens))
-
-    def embed(self, rendered: Sequence[_Rendered]) -> tuple[RankOne, torch.Tensor]:
-        """The rank-one gradients and the summed losses of one batch, on the CPU."""
-        gradients = self._capture([item.example for item in rendered])
-        factored = rank_one(gradients.matrices, self._start)
-        norm = factored.norm * gradients.scale
-        u, v, norm, energy, loss = (
-            t.cpu() for t in (factored.u, factored.v, norm, factored.energy, gradients.loss)
-        )
-        return RankOne(u, v, norm, energy), loss
-
-    def shard(
-        self, rows: Sequence[Row], progress: tqdm[None]
-    ) -> tuple[np.ndarray, np.ndarray, list[EmbeddedRow], list[ExcludedRow]]:
-        """One shard: `u` and `v`, `[rows, modules, dim]` float16, their rows, and the rows left out."""
-        excluded, rendered = [], []
-        for row in rows:
-            try:
-                rendered.append(self.render(row))
-            except RowError as error:
-                excluded.append(ExcludedRow(row.row_id, row.index, row.source, row.language, str(error)))
-        progress.update(len(excluded))
-        done: list[tuple[EmbeddedRow, np.ndarray, np.ndarray]] = []
-        for batch in self.batches(rendered):
-            factored, loss = self.embed(batch)
-            for i, item in enumerate(batch):
-                norm = float(factored.norm[i])
-                if not 0 < norm < float("inf"):
-                    reason = "its gradient is zero" if norm == 0 else "its gradient is not finite"
-                    excluded.append(
-                        ExcludedRow(item.row.row_id, item.row.index, item.row.source, item.language, reason)
-                    )
-                    continue
-                known = EmbeddedRow(
-                    row_id=item.row.row_id,
-                    index=item.row.index,
-                    source=item.row.source,
-                    language=item.language,
-                    tokens=len(item.example.input_ids),
-                    response_tokens=sum(item.example.response_mask),
-                    flags=list(item.example.flags),
-                    norm=norm,
-                    energy=float(factored.energy[i]),
-                    loss=float(loss[i]),
-                    content=item.content,
-                )
-                done.append(
-                    (known, factored.u[i].numpy().astype(np.float16), factored.v[i].numpy().astype(np.float16))
-                )
-            progress.update(len(batch))
-        done.sort(key=lambda entry: entry[0].index)
-        empty = np.empty((0, len(self.modules), self._recipe.proj_dim), np.float16)
-        u = np.stack([entry[1] for entry in done]) if done else empty
-        v = np.stack([entry[2] for entry in done]) if done else empty
-        return u, v, [entry[0] for entry in done], sorted(excluded, key=lambda row: row.index)
-
-
 def embed(
     recipe: EmbedRecipe, expect: Mapping[str, Any] | None = None, state: PartialState | None = None
 ) -> GradientIndex:
     """The gradient index of a data set, written to `recipe.output_dir`.
 
     A shard is written whole or not at all: running the same recipe again after a stop skips the shards that are
-    there.
+    there. Where a device's memory does not hold a batch, the rows equal those of an undisturbed run to rounding
+    and not to the byte.
 
     Args:
         recipe: What to embed, and how.
@@ -191,7 +65,8 @@ def embed(
     Raises:
         UsageError: The rows or the model cannot be read, or the folder holds an index of another recipe, model
             revision or data set; or the gradients would not be those expected.
-        WorkError: The disk refused a shard, or what is there is torn or altered.
+        WorkError: The disk refused a shard, what is there is torn or altered, or a row alone is more than the
+            device's memory holds.
     """
     first, many = state is None or state.is_main_process, state is not None and state.num_processes > 1
     with state.main_process_first() if state else nullcontext():
@@ -284,7 +159,7 @@ def estimate(recipe: EmbedRecipe) -> Estimate:
     """
     rows = _read(recipe)
     embedder = Embedder(recipe)
-    rendered: list[_Rendered] = []
+    rendered: list[Rendered] = []
     for start in np.linspace(0, len(rows) - 1, min(len(rows), 200)).astype(int):
         try:
             rendered.append(embedder.render(next(rows.rows(int(start), int(start) + 1))))
@@ -294,10 +169,10 @@ def estimate(recipe: EmbedRecipe) -> Estimate:
         raise UsageError(f"{recipe.dataset_name}: none of its rows can be embedded")
     tokens = float(np.mean([len(item.example.input_ids) for item in rendered]))
     timed = rendered[:: max(1, len(rendered) // 8)][:8]
-    embedder.embed(timed[:1])
-    began = time.perf_counter()
-    for batch in embedder.batches(timed):
-        embedder.embed(batch)
+    for some in (timed[:1], timed):  # the first is for warming up
+        began = time.perf_counter()
+        for _ in embedder.embed(some):
+            pass
     per_token = (time.perf_counter() - began) / sum(len(item.example.input_ids) for item in timed)
     bytes_per_row = 2 * 2 * len(embedder.modules) * recipe.proj_dim
     return Estimate(
@@ -313,15 +188,3 @@ def _read(recipe: EmbedRecipe) -> Rows:
         revision=recipe.dataset_revision,
         max_samples=recipe.max_samples,
     )
-
-
-def batches(lengths: Sequence[int], budget: int) -> Iterator[list[int]]:
-    """Positions of rows of like length; as many a batch as fit the budget with padding, one at the least."""
-    batch: list[int] = []
-    for position in sorted(range(len(lengths)), key=lambda position: (lengths[position], position)):
-        if batch and lengths[position] * (len(batch) + 1) > budget:
-            yield batch
-            batch = []
-        batch.append(position)
-    if batch:
-        yield batch

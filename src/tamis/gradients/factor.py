@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import torch
+from torch.profiler import record_function
 
 HALF_STEPS = 16
 """Half-steps of the power iteration. 8 leave the worst row at 1.076x the best residual, 16 at 1.004x."""
@@ -18,6 +19,7 @@ class RankOne(NamedTuple):
         v: `[rows, modules, dim]` float32, the input side; carries the square root of sigma.
         norm: `[rows]` float64, the norm of the row's rank-one stack before it was scaled to one.
         energy: `[rows]` float64, the share of the stack's squared Frobenius norm that rank one keeps, in [0, 1].
+            On MPS, which has no float64, both are float32.
     """
 
     u: torch.Tensor
@@ -31,6 +33,7 @@ def _unit(x: torch.Tensor) -> torch.Tensor:
     return x / size.clamp_min(torch.finfo(x.dtype).tiny)
 
 
+@record_function("tamis.rank_one")
 def rank_one(matrices: torch.Tensor, start: torch.Tensor) -> RankOne:
     """The rank-one factors `u v^T` of every module of every row, scaled so that a row's stack has norm one.
 
@@ -58,9 +61,10 @@ def rank_one(matrices: torch.Tensor, start: torch.Tensor) -> RankOne:
     u, v = left.squeeze(-2), right.squeeze(-2)
     largest = u.gather(-1, u.abs().argmax(dim=-1, keepdim=True))
     sign = torch.where(largest < 0, -1.0, 1.0).to(u.dtype)
-    norm = sigma.squeeze(-1).double().square().sum(-1).sqrt()
-    total = m.double().square().sum(dim=(1, 2, 3))
+    wide = torch.float32 if m.device.type == "mps" else torch.float64
+    norm = sigma.squeeze(-1).to(wide).square().sum(-1).sqrt()
+    total = m.to(wide).square().sum(dim=(1, 2, 3))
     alive = norm > 0
     half = (sigma / torch.where(alive, norm, torch.ones_like(norm)).to(sigma.dtype)[:, None, None]).sqrt()
     energy = torch.where(alive, norm.square() / torch.where(total > 0, total, torch.ones_like(total)), 0.0)
-    return RankOne(u * sign * half, v * sign * half, norm * scale.flatten().double(), energy.clamp(max=1.0))
+    return RankOne(u * sign * half, v * sign * half, norm * scale.flatten().to(wide), energy.clamp(max=1.0))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import torch
 from torch import nn
+from torch.profiler import record_function
 from transformers import PreTrainedModel
 
 from tamis.errors import UsageError
@@ -13,6 +14,10 @@ CHUNK_LOGITS = 1 << 22
 worth."""
 
 CHUNK_TOKENS = 128
+
+GPU_CHUNK_TOKENS = 512
+"""The same on a GPU, where a chunk waits for the head's weights unless it has some hundreds of operations to do
+with each that it reads: as many as it has tokens."""
 
 
 class ResponseHead:
@@ -34,7 +39,8 @@ class ResponseHead:
             raise UsageError(
                 f"{type(model).__name__}: its head is a {type(self._head).__name__}, not a linear layer"
             )
-        self._chunk = max(CHUNK_TOKENS, CHUNK_LOGITS // len(self._head.weight))
+        least = CHUNK_TOKENS if model.device.type == "cpu" else GPU_CHUNK_TOKENS
+        self._chunk = max(least, CHUNK_LOGITS // len(self._head.weight))
         self._buffer = torch.empty(0)
         self._cap: float | None = getattr(config, "final_logit_softcapping", None)
         self._scale = float(getattr(config, "logit_scale", None) or 1.0) / float(
@@ -64,6 +70,7 @@ class ResponseHead:
         return z if self._cap is None else z.div_(self._cap).tanh_().mul_(self._cap)
 
     @torch.no_grad()
+    @record_function("tamis.head")
     def __call__(
         self, hidden: torch.Tensor, targets: torch.Tensor, rows: torch.Tensor, n_rows: int
     ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
@@ -76,7 +83,7 @@ class ResponseHead:
             n_rows: The number of rows.
 
         Returns:
-            `[tokens, hidden]` in the model's dtype; `[rows]` float32; `[rows]` float64 powers of two.
+            `[tokens, hidden]` in the model's dtype; `[rows]` float32; `[rows]` float32 powers of two.
         """
         gradient = torch.empty(hidden.shape, dtype=torch.float32, device=hidden.device)
         losses = torch.empty(len(targets), dtype=torch.float32, device=hidden.device)
@@ -95,11 +102,8 @@ class ResponseHead:
         largest = torch.zeros(n_rows, device=hidden.device).scatter_reduce_(
             0, rows, gradient.abs().amax(1), "amax"
         )
-        exponent = torch.where(largest > 0, torch.frexp(largest).exponent, 0)
-        gradient = torch.ldexp(gradient, -exponent[rows, None])
+        # The power of two above it, by the exponent bits of a float32 alone: exact on every device.
+        power = 2 * (largest.view(torch.int32) & 0x7F800000).view(torch.float32)
+        scale = torch.where(power > 0, power, 1.0)
         loss = torch.zeros(n_rows, device=hidden.device).index_add_(0, rows, losses)
-        return (
-            gradient.to(hidden.dtype),
-            loss,
-            torch.ldexp(torch.ones_like(largest, dtype=torch.float64), exponent),
-        )
+        return (gradient / scale[rows, None]).to(hidden.dtype), loss, scale

@@ -163,8 +163,7 @@ class IndexWriter:
         return digest({**recipe, "rows": part.fingerprint})
 
     def _write_manifest(self) -> None:
-        content = json.dumps(self._manifest, indent=1, ensure_ascii=False, sort_keys=True)
-        write_whole(self.folder / MANIFEST, content.encode())
+        write_whole(self.folder / MANIFEST, encode_manifest(self._manifest))
 
 
 class GradientIndex:
@@ -261,6 +260,11 @@ def read_manifest(path: Path) -> dict[str, Any]:
     except (OSError, json.JSONDecodeError, KeyError) as error:
         raise UsageError(f"{path.parent}: not a gradient index ({MANIFEST} is missing or unreadable)") from error
     return dict(manifest)
+
+
+def encode_manifest(manifest: Mapping[str, Any]) -> bytes:
+    """The manifest's file."""
+    return json.dumps(manifest, indent=1, ensure_ascii=False, sort_keys=True).encode()
 
 
 def _refuse_other(path: Path, there: Mapping[str, Any], identity: Mapping[str, Any]) -> None:

@@ -13,14 +13,14 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
-import yaml
 
 from tamis.errors import WorkError, missing_extra
 from tamis.gradients.join import EXCLUDED, ROWS
 from tamis.gradients.store import GradientIndex
+from tamis.hub.front_matter import dumped, join
+from tamis.hub.limits import limits
 from tamis.influence.scores import source_of
 from tamis.names import in_markdown, is_local, shown
-from tamis.provenance import Dumper
 from tamis.recipe import PACKAGED_MODEL
 
 HERE = "path/to/this/folder"
@@ -57,12 +57,9 @@ def render(kind: str, facts: Mapping[str, Any], human: Mapping[str, Any]) -> str
     front = {name: value for name, value in _FRONT[kind](facts, human).items() if value not in (None, [], {})}
     body = environment.get_template(f"{kind}.md.j2").render(facts=facts, human=human, here=HERE)
     tidy = re.sub(r"\n{3,}", "\n\n", body).strip()
-    return f"---\n{dumped(front)}---\n\n{tidy}\n"
-
-
-def dumped(fields: Any) -> str:
-    """The YAML of a card's front matter: in the order given, each text on one line, nothing by reference."""
-    return yaml.dump(fields, Dumper=_OneLine, sort_keys=False, allow_unicode=True, width=float("inf"))
+    if variant := facts.get("variant"):  # a section of the card that variants share
+        tidy = f"<!-- variant {variant} -->\n{tidy}\n<!-- end of {variant} -->"
+    return join(front, f"\n{tidy}\n")
 
 
 def gradients(index: GradientIndex, human: Mapping[str, Any]) -> str:
@@ -76,6 +73,7 @@ def index_facts(index: GradientIndex) -> dict[str, Any]:
     tables = (("rows", ROWS, True), ("excluded", EXCLUDED, index.manifest["excluded"]))
     known = {
         "digest": index.manifest["digest"],
+        "limits": limits(recipe.get("model_name_or_path"), source_of(index)),
         "gradient_digest": index.gradient_digest,
         "source": source_facts(source_of(index)),
         "model": _model_name(recipe.get("model_name_or_path"), gradient.get("model_revision")),
@@ -88,7 +86,7 @@ def index_facts(index: GradientIndex) -> dict[str, Any]:
         "rows": index.manifest["rows"],
         "excluded": index.manifest["excluded"],
         "shards": len(index.manifest["shards"]),
-        "shard_bytes": sum((index.folder / name).stat().st_size for name in index.manifest["shards"]),
+        "languages": sorted(index.rows["language"].unique().to_pylist()),
         "configs": {
             name: {**parquet_facts(index.folder, [file]), "features": features_of(index.folder / file)}
             for name, file, rows in tables
@@ -103,7 +101,7 @@ def source_facts(source: Mapping[str, Any]) -> dict[str, Any]:
     name = str(source.get("dataset_name", "unnamed rows"))
     known = {key: source.get(f"dataset_{key}") for key in ("config", "split", "revision")}
     where = {} if is_local(name) else {"id": name, **{k: v for k, v in known.items() if v is not None}}
-    return {"name": shown(name), **where, "rows": source["rows"]}
+    return {"name": shown(name), **where}
 
 
 def parquet_facts(folder: Path, files: Sequence[str]) -> dict[str, Any]:
@@ -158,22 +156,6 @@ def eval_results(facts: Mapping[str, Any]) -> dict[str, str]:
     return {name: dumped(eval_result_entries_to_yaml(entries)) for name, entries in files.items()}
 
 
-class _OneLine(Dumper):
-    """Each text on one line, whatever is in it: readers of cards look for a line of `---`."""
-
-    def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002
-        """No `*id001` in the place of what stood before."""
-        return True
-
-
-_OneLine.add_representer(
-    str,
-    lambda dumper, text: dumper.represent_scalar(
-        "tag:yaml.org,2002:str", text, style=None if text.isprintable() else '"'
-    ),
-)
-
-
 def _common(human: Mapping[str, Any], tags: Sequence[str]) -> dict[str, Any]:
     """What all front matters have."""
     known = {name: human[name] for name in (*_FIRST, "language") if name in human}
@@ -181,13 +163,15 @@ def _common(human: Mapping[str, Any], tags: Sequence[str]) -> dict[str, Any]:
     return {**known, **gated, "tags": [*dict.fromkeys([*tags, *human.get("tags", [])])]}
 
 
-def _data(human: Mapping[str, Any], source: Mapping[str, Any], rows: int, tags: Sequence[str]) -> dict[str, Any]:
+def _data(facts: Mapping[str, Any], human: Mapping[str, Any], tags: Sequence[str]) -> dict[str, Any]:
     """What the front matters of a data set and of an index have."""
+    languages = [name for name in facts["languages"] if re.fullmatch("[a-z]{2,3}", name)]  # others are refused
+    size = next((name for power, name in _SIZES if facts["rows"] < 10**power), "10M<n<100M")
     return {
-        **_common(human, tags),
-        "size_categories": [next((name for power, name in _SIZES if rows < 10**power), "10M<n<100M")],
+        **_common({"language": languages, **human}, tags),
+        "size_categories": [size],
         "task_categories": human.get("task_categories"),
-        "source_datasets": [source["id"]] if "id" in source else [],
+        "source_datasets": [facts["source"]["id"]] if "id" in facts["source"] else [],
     }
 
 
@@ -218,14 +202,15 @@ def _configs(facts: Mapping[str, Any], default: str) -> dict[str, Any]:
 
 def _dataset_front(facts: Mapping[str, Any], human: Mapping[str, Any]) -> dict[str, Any]:
     tags = ("tamis", "data-filtering", "gradient-attribution")
-    languages = [name for name in facts["languages"] if re.fullmatch("[a-z]{2,3}", name)]
-    front = _data({"language": languages, **human}, facts["source"], facts["rows"], tags)
-    return {**front, **_configs(facts, facts["default"]), "tamis": facts["tamis"]}
+    variant = facts.get("variant")
+    block = {"variants": {variant: facts["tamis"]}} if variant else facts["tamis"]
+    return {**_data(facts, human, tags), **_configs(facts, facts["default"]), "tamis": block}
 
 
 def _gradients_front(facts: Mapping[str, Any], human: Mapping[str, Any]) -> dict[str, Any]:
     tags = ("tamis", "gradients", "gradient-attribution")
-    return {**_data(human, facts["source"], facts["rows"], tags), **_configs(facts, "rows")}
+    block = {name: facts[name] for name in ("digest", "limits") if facts.get(name)}
+    return {**_data(facts, human, tags), **_configs(facts, "rows"), "tamis": block}
 
 
 def _model_front(facts: Mapping[str, Any], human: Mapping[str, Any]) -> dict[str, Any]:

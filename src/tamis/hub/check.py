@@ -6,19 +6,50 @@ The same check runs on the folder before anything is sent, and on the pull reque
 from __future__ import annotations
 
 import logging
+from collections.abc import Collection
+from pathlib import Path
 from typing import Any
 
 from tamis.errors import WorkError
+from tamis.gradients.verify import verify
+from tamis.hub.bundle import Bundle
 from tamis.hub.configs import configs, infos, paths_of
 from tamis.hub.front_matter import split
+from tamis.recipe import VerifyRecipe
 
 
-def check_configs(place: str, card: str, files: Any, root: str, revision: str | None = None) -> dict[str, int]:
+def check_bundle(bundle: Bundle, folder: Path) -> dict[str, int]:
+    """The rows of each config of a folder, before anything of it is sent.
+
+    Raises:
+        WorkError: A config is not right, or a gradient index is not whole.
+    """
+    if bundle.repo_type != "dataset":
+        return {}
+    if bundle.is_index:
+        found = verify(VerifyRecipe(str(folder)))
+        return {"rows": found.rows, **({"excluded": found.excluded} if found.excluded else {})}
+    from fsspec.implementations.local import LocalFileSystem
+
+    place = str(folder.absolute())
+    return check_configs(place, bundle.card, LocalFileSystem(), place)
+
+
+def check_configs(
+    place: str,
+    card: str,
+    files: Any,
+    root: str,
+    *,
+    only: Collection[str] | None = None,
+    revision: str | None = None,
+) -> dict[str, int]:
     """The rows of each config.
 
     Args:
         place: What `load_dataset` is given: a folder, or a repository.
         card: The card's text.
+        only: The configs that are looked at; all, if None.
         files: An fsspec file system.
         root: Where in it the repository's files begin.
         revision: The commit.
@@ -36,6 +67,8 @@ def check_configs(place: str, card: str, files: Any, root: str, revision: str | 
     counts: dict[str, int] = {}
     for config in configs(metadata):
         name = str(config["config_name"])
+        if only is not None and name not in only:
+            continue
         try:
             for path in paths_of(config):
                 if path not in footers:

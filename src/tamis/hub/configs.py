@@ -82,5 +82,5 @@ def _with_sections(body: str, old: str) -> str:
     ours = {match[1]: match[0] for match in _SECTION.finditer(body)}
     theirs = {match[1]: match[0] for match in _SECTION.finditer(old)}
     sections = [section for _, section in sorted({**theirs, **ours}.items())]
-    around = _SECTION.sub("", old if ours and theirs else body)
+    around = _SECTION.sub("", old if ours else body)
     return f"{around.rstrip()}\n\n{chr(10).join(sections)}" if sections else around

@@ -6,6 +6,8 @@ from typing import Any
 
 import yaml
 
+from tamis.provenance import Dumper
+
 _LINE = "---\n"
 
 
@@ -30,4 +32,25 @@ def split(card: str) -> tuple[dict[str, Any], str]:
 
 def join(metadata: dict[str, Any], body: str) -> str:
     """The card."""
-    return f"{_LINE}{yaml.safe_dump(metadata, sort_keys=False, allow_unicode=True)}{_LINE}{body}"
+    return f"{_LINE}{dumped(metadata)}{_LINE}{body}"
+
+
+def dumped(fields: Any) -> str:
+    """The YAML of a card's front matter: in the order given, each text on one line, nothing by reference."""
+    return yaml.dump(fields, Dumper=_OneLine, sort_keys=False, allow_unicode=True, width=float("inf"))
+
+
+class _OneLine(Dumper):
+    """Each text on one line, whatever is in it: readers of cards look for a line of `---`."""
+
+    def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002
+        """No `*id001` in the place of what stood before."""
+        return True
+
+
+_OneLine.add_representer(
+    str,
+    lambda dumper, text: dumper.represent_scalar(
+        "tag:yaml.org,2002:str", text, style=None if text.isprintable() else '"'
+    ),
+)

@@ -8,15 +8,15 @@ on.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from tamis.errors import UsageError, WorkError
-from tamis.hub.bundle import CARD, Bundle, gather
+from tamis.hub.bundle import CARD, Bundle, checksums, gather, size_of
 from tamis.hub.calls import ConflictError, api, asked
-from tamis.hub.check import check_configs
-from tamis.hub.configs import merged
+from tamis.hub.check import check_bundle, check_configs
+from tamis.hub.configs import config_names, merged
 from tamis.hub.front_matter import split
 from tamis.recipe import PublishRecipe
 
@@ -56,9 +56,12 @@ def publish(recipe: PublishRecipe) -> Published:
             that tamis did not make; or removed rows would be public.
         WorkError: The Hub refuses, or what it gives back is not what was sent.
     """
-    bundle = gather(Path(recipe.folder), recipe.repo_type)
-    rows = _checked_here(bundle, recipe.folder)
-    sizes = {path: file.stat().st_size for path, file in bundle.files.items()}
+    bundle = gather(Path(recipe.folder), recipe.repo_type, recipe.repo_id, recipe.card)
+    _refuse_name(bundle, recipe)
+    if bundle.is_index and not recipe.public:
+        recipe = replace(recipe, private=True)
+    rows = check_bundle(bundle, Path(recipe.folder))
+    sizes = {path: size_of(file) for path, file in bundle.files.items()}
     if recipe.dry_run:
         _refuse_open(bundle, recipe, there=None)
         return Published(recipe.repo_id, None, sizes, sorted(sizes), [], rows, bundle.card)
@@ -245,17 +248,13 @@ class _Release:
         sent = self._differing(card, there)
         mine = {*self._bundle.files, CARD}
         deleted = sorted(path for path in there if path not in mine and _replaced(path, self._bundle.files))
-        content: dict[str, Any] = {CARD: card.encode(), **{p: str(f) for p, f in self._bundle.files.items()}}
+        content: dict[str, Path | bytes] = {CARD: card.encode(), **self._bundle.files}
         add = [CommitOperationAdd(path_in_repo=path, path_or_fileobj=content[path]) for path in sent]
         return [*add, *(CommitOperationDelete(path_in_repo=path) for path in deleted)], sent, deleted
 
     def _differing(self, card: str, there: Mapping[str, tuple[str, bool]]) -> list[str]:
         """Our files that are not there as they are here."""
-        import hashlib
-
-        text = card.encode()
-        card_sums = hashlib.sha256(text).hexdigest(), hashlib.sha1(b"blob %d\0" % len(text) + text).hexdigest()
-        sums = {**self._bundle.sums, CARD: card_sums}
+        sums = {**self._bundle.sums, CARD: checksums(card.encode())}
         return sorted(
             path
             for path, (sha256, git) in sums.items()
@@ -274,7 +273,8 @@ class _Release:
             from huggingface_hub import HfFileSystem
 
             root = f"datasets/{self.repo_id}@{commit}"
-            check_configs(self.repo_id, card, HfFileSystem(), root, revision=commit)
+            ours = config_names(self._bundle.metadata)
+            check_configs(self.repo_id, card, HfFileSystem(), root, only=ours, revision=commit)
 
     def _close(self, number: int) -> None:
         """Closes a pull request that will not be merged; where that fails too, the next release does it."""
@@ -304,14 +304,13 @@ class _Release:
             asked(self.repo_id, self._api.create_tag, **self._where, tag=tag, revision=done.commit)
 
 
-def _checked_here(bundle: Bundle, folder: str) -> dict[str, int]:
-    """The rows of each config, before anything is sent."""
-    if bundle.repo_type != "dataset":
-        return {}
-    from fsspec.implementations.local import LocalFileSystem
-
-    place = str(Path(folder).absolute())
-    return check_configs(place, bundle.card, LocalFileSystem(), place)
+def _refuse_name(bundle: Bundle, recipe: PublishRecipe) -> None:
+    """Refuses to give a demo the name of the real thing."""
+    if bundle.limits and "demo" not in recipe.repo_id.partition("/")[2].lower():
+        raise UsageError(
+            f"--repo_id {recipe.repo_id}: has to have `demo` in it, as this was made from "
+            f"{', '.join(dict.fromkeys(bundle.limits))}"
+        )
 
 
 def _refuse_open(bundle: Bundle, recipe: PublishRecipe, there: Any) -> None:

@@ -74,6 +74,7 @@ def score(recipe: ScoreRecipe) -> Scores:
     metadata = {
         "digest": digest(_identity(recipe, index, targets, contrast)),
         "index": index.digest,
+        "model": index.manifest["recipe"].get("model_name_or_path"),
         "orientation": ORIENTATION,
         **_about(recipe, targets, contrast),
         "source": {**source_of(index), "excluded": len(index.excluded)},

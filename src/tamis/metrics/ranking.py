@@ -56,6 +56,29 @@ def auprc(scores: np.ndarray, labels: np.ndarray) -> float:
     return float((found * precision).sum() / labels.sum())
 
 
+def precision_at(scores: np.ndarray, labels: np.ndarray, k: int) -> float:
+    """The share of positive rows among the `k` that score highest.
+
+    Rows that tie at the cut have equal chances of a place above it: what comes out is the exact mean over their
+    orders. Chance is the base rate, `labels.mean()`: report it beside this.
+
+    Args:
+        scores: `[rows]`, finite.
+        labels: `[rows]` bool; all of one kind is allowed.
+        k: From 1 to the number of rows.
+
+    Raises:
+        ValueError: A score that is not finite, or no such `k`.
+    """
+    scores, labels = _finite(scores), np.asarray(labels, bool)
+    if not 1 <= k <= len(scores):
+        raise ValueError(f"k is {k}, of {len(scores)} rows")
+    cut = np.partition(scores, -k)[-k]
+    above, tied = scores > cut, scores == cut
+    places = k - above.sum()
+    return float((labels[above].sum() + places * labels[tied].mean()) / k)
+
+
 def auroc_interval(scores: np.ndarray, labels: np.ndarray, *, draws: int = 2000, seed: int = 0) -> Interval:
     """`auroc` with a percentile bootstrap over rows, drawn within each kind."""
     scores, labels = _checked(scores, labels)
@@ -70,10 +93,15 @@ def auroc_interval(scores: np.ndarray, labels: np.ndarray, *, draws: int = 2000,
     return Interval(auroc(scores, labels), float(low), float(high))
 
 
-def _checked(scores: np.ndarray, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    scores, labels = np.asarray(scores, np.float64), np.asarray(labels, bool)
+def _finite(scores: np.ndarray) -> np.ndarray:
+    scores = np.asarray(scores, np.float64)
     if not np.isfinite(scores).all():
         raise ValueError("a score is not finite")
+    return scores
+
+
+def _checked(scores: np.ndarray, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    scores, labels = _finite(scores), np.asarray(labels, bool)
     if labels.all() or not labels.any():
         raise ValueError("AUROC and AUPRC need rows of both kinds")
     return scores, labels

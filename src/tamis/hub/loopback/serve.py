@@ -86,7 +86,8 @@ def serve(root: Path, port: int) -> Iterator[dict[str, Any]]:
             for number in (signal.SIGINT, signal.SIGTERM):
                 signal.signal(number, lambda *_: setattr(server, "should_exit", True))
             endpoint = f"http://{_HOST}:{listener.getsockname()[1]}"
-            exports = {"HF_ENDPOINT": endpoint, "HF_HUB_DISABLE_XET": "1", "HF_TOKEN": tokens.write}
+            exports = {"HF_ENDPOINT": endpoint, "HF_HUB_DISABLE_XET": "1", "HF_HUB_OFFLINE": "0"}
+            exports |= {"HF_TOKEN": tokens.write}
             yield {
                 "endpoint": endpoint,
                 "write_token": tokens.write,
