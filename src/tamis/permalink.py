@@ -112,15 +112,18 @@ def read(text: str) -> dict[str, Any]:
     Raises:
         UsageError: There is none, or it is not whole.
     """
-    path = Path(text)
+    path, variant = Path(text), None
     if "://" in text or text.startswith("?") or ("=" in text and not _is_there(path)):
         try:
             return parse(text)
         except UsageError as error:
             raise UsageError(f"--recipe: {error}") from error
+    if not _is_there(path) and "#" in text:
+        before, _, variant = text.rpartition("#")
+        path = Path(before)
     try:
-        held = _file(path).read_text(encoding="utf-8") if _is_there(path) else _card_on_hub(text)
-        return parse(query(_block(held)))
+        held = _file(path).read_text(encoding="utf-8") if _is_there(path) else _card_on_hub(str(path))
+        return parse(query(_block(held, variant)))
     except (OSError, ValueError) as error:
         raise UsageError(f"--recipe {text}: {error.strerror if isinstance(error, OSError) else error}") from error
 
@@ -151,7 +154,7 @@ def _card_on_hub(name: str) -> str:
     return text_of(HubFiles(name, commit_of(name)), _CARD)
 
 
-def _block(text: str) -> Mapping[str, Any]:
+def _block(text: str, variant: str | None) -> Mapping[str, Any]:
     """The `tamis` block of a card, or the recipe in a selection.yaml.
 
     Raises:
@@ -160,14 +163,32 @@ def _block(text: str) -> Mapping[str, Any]:
     from tamis.hub.front_matter import split
 
     if text.startswith("---"):
-        block = split(text)[0].get("tamis")
-        return block if isinstance(block, Mapping) else {}
+        return block_of(split(text)[0], variant)
     try:
         facts = yaml.safe_load(text)
     except yaml.YAMLError:
         facts = None
     link = facts.get("link") if isinstance(facts, dict) else None
     return parse(link) if isinstance(link, str) else {}
+
+
+def block_of(metadata: Mapping[str, Any], variant: str | None) -> Mapping[str, Any]:
+    """The `tamis` block of a card's front matter, or that of a variant among those that share it; empty if none.
+
+    Raises:
+        UsageError: There is no such variant; or there are only variants, and none is named.
+    """
+    block = metadata.get("tamis")
+    block = block if isinstance(block, Mapping) else {}
+    found = block.get("variants")
+    variants = found if isinstance(found, Mapping) else {}
+    if variant is None and "recipe" not in block and variants:
+        raise UsageError(f"it holds the variants {', '.join(map(str, variants))}; name one")
+    if variant is None:
+        return block
+    if not isinstance(variants.get(variant), Mapping):
+        raise UsageError(f"it holds no variant {variant!r}, but {', '.join(map(str, variants)) or 'none'}")
+    return dict(variants[variant])
 
 
 def defaults(verb: type, block: Mapping[str, Any]) -> dict[str, Any]:

@@ -96,7 +96,8 @@ class ScoreRecipe:
         device: Where the target rows are embedded.
         index_revision: The index's revision, where it lies on the Hub.
         recipe: Scores as another selection did: its selection.yaml, its card (README.md, or the data set on the
-            Hub) or its link. Its fields need no flags, and what comes out must have its digest.
+            Hub; #NAME after it for a variant) or its link. Its fields need no flags, and what comes out must have
+            its digest.
     """
 
     index: str
@@ -138,7 +139,8 @@ class SelectRecipe:
         keep: A file of row ids, one a line, that are never removed.
         remove: A file of row ids, one a line, that are always removed.
         recipe: Selects as another selection did: its selection.yaml, its card (README.md, or the data set on the
-            Hub) or its link. Its fields need no flags, and what comes out must have its digest.
+            Hub; #NAME after it for a variant) or its link. Its fields need no flags, and what comes out must have
+            its digest.
     """
 
     scores: str
@@ -191,6 +193,7 @@ class DownloadRecipe:
         source: Takes only the rows of this source, cut among themselves. May be repeated.
         language: Takes only the rows of this language, cut among themselves. May be repeated.
         revision: The branch, tag or commit on the Hub.
+        variant: The variant's name, where several share the data set.
     """
 
     repo_id: str
@@ -199,6 +202,7 @@ class DownloadRecipe:
     source: list[str] = field(default_factory=list)
     language: list[str] = field(default_factory=list)
     revision: str | None = None
+    variant: str | None = None
 
     def __post_init__(self) -> None:
         if not 0 <= self.ratio <= 1:

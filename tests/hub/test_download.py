@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +16,8 @@ import pytest
 import pools
 from tamis.dataset_folder import export
 from tamis.errors import UsageError, WorkError
+from tamis.hub.bundle import gather
+from tamis.hub.configs import merged
 from tamis.hub.download import Downloaded, download
 from tamis.hub.front_matter import join, split
 from tamis.permalink import read
@@ -224,7 +227,7 @@ def test_what_was_downloaded_says_where_from_and_holds_too_little_to_download_fr
     block = metadata["tamis"]
     assert block["downloaded_from"] == {"repo": "published"} and str(tmp_path) not in body
     assert (block["rows"], block["rows_sieved"], block["rows_removed"]) == (done.rows, done.sieved, done.removed)
-    with pytest.raises(UsageError, match="out: its card is not one of tamis export"):
+    with pytest.raises(UsageError, match="out: its card does not say what it takes"):
         take(tmp_path / "out", tmp_path / "again", 0.2)
 
 
@@ -279,8 +282,9 @@ def _block(**values: Any) -> Change:
 
 def _path(change: Callable[[str], Any]) -> Change:
     def call(card: dict[str, Any]) -> dict[str, Any]:
-        first = card["configs"][0]["data_files"][0]
-        first["path"] = [change(path) for path in first["path"]]
+        for config in card["configs"]:
+            first = config["data_files"][0]
+            first["path"] = [change(path) for path in first["path"]]
         return card
 
     return call
@@ -307,13 +311,14 @@ def _without(name: str) -> Change:
         (_block(scores="../x"), "the link's scores '../x' is not one"),
         (_block(recipe={"ratio": 0.2, "run": "rm"}), "unknown key 'run'"),
         (_block(rows_sieved=2 * N), "does not hold each of the"),
-        (_path(lambda path: f"../{Path(path).name}"), "there is no ../"),
-        (_path(lambda path: "/etc/passwd"), "there is no /etc/passwd"),
+        (_path(lambda path: f"../{Path(path).name}"), "its configs list no file in data"),
+        (_path(lambda path: "/etc/passwd"), "its configs list no file in data"),
         (_path(lambda path: "data/*.parquet"), r"there is no data/\*.parquet"),
-        (_path(lambda path: "README.md"), "README.md is no Parquet file"),
-        (_path(lambda path: 3), "its card is not one of tamis export"),
-        (lambda card: card | {"configs": [{"config_name": "all"}]}, "its card is not one of tamis export"),
-        (lambda card: card | {"configs": 3}, "its card is not one of tamis export"),
+        (_path(lambda path: "data/.."), "there is no data/.."),
+        (_path(lambda path: "data/x"), "there is no data/x"),
+        (_path(lambda path: 3), "its card does not say what it takes"),
+        (lambda card: card | {"configs": [{"config_name": "all"}]}, "its card does not say what it takes"),
+        (lambda card: card | {"configs": 3}, "its card does not say what it takes"),
     ],
 )
 def test_a_card_of_anybody_is_followed_only_where_it_makes_sense(
@@ -322,6 +327,67 @@ def test_a_card_of_anybody_is_followed_only_where_it_makes_sense(
     with pytest.raises((UsageError, WorkError), match=named):
         take(changed(plain, tmp_path, change), tmp_path / "out", 0.13)
     assert not [*tmp_path.glob("out/data/*")]
+
+
+def test_a_file_that_is_no_parquet_is_named(plain: Made, tmp_path: Path) -> None:
+    folder = changed(plain, tmp_path, lambda card: card)
+    (torn,) = folder.glob("data/rest-*")
+    torn.write_bytes(torn.read_bytes()[:-9])
+    with pytest.raises(WorkError, match=f"{torn.name} is no Parquet file"):
+        take(folder, tmp_path / "out", 0.13)
+
+
+def test_a_demo_stays_one(plain: Made, tmp_path: Path) -> None:
+    take(changed(plain, tmp_path, _block(limits=["the demo's rows"])), tmp_path / "out", 0.13)
+    assert split((tmp_path / "out/README.md").read_text())[0]["tamis"]["limits"] == ["the demo's rows"]
+    assert gather(tmp_path / "out", "dataset", "me/data").limits == ["the demo's rows"]
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A data set with a selection of its own, and two variants."""
+    folder = tmp_path_factory.mktemp("shared")
+    made = published(folder)
+    cards = []
+    for variant, ratio in ((None, 0.2), ("strict", 0.5), ("drop", 0.35)):
+        done = pools.selected(
+            str(folder / "scores"), ratio, **({"source": ["code"]} if variant == "strict" else {})
+        )
+        place = export(ExportRecipe(done, str(folder / f"v-{variant}"), variant=variant)).folder
+        shutil.copytree(place / "data", folder / "all/data", dirs_exist_ok=True)
+        cards.append(((place / "README.md").read_text(), f"data/{variant}" if variant else "data"))
+    card = cards[0][0]
+    for new, place_ in cards[1:]:
+        card = merged(new, card, {place_})
+    (folder / "all/README.md").write_text(card)
+    assert made.published.is_dir()
+    return folder
+
+
+@pytest.mark.parametrize("ratio", [0.13, 0.5])
+def test_variants_are_downloaded_by_name(shared: Path, ratio: float, tmp_path: Path) -> None:
+    for variant in (None, "strict", "drop"):
+        one, other = tmp_path / f"{variant}-one", tmp_path / f"{variant}-other"
+        flags = {"variant": variant} if variant else {}
+        done = take(shared / "all", one, ratio, **flags)
+        take(shared / f"v-{variant}", other, ratio, **flags)
+        assert rows_of(one) == rows_of(other)
+        assert split((one / "README.md").read_text())[0]["tamis"]["downloaded_from"].get("variant") == variant
+        name = f"{shared / 'all'}#{variant}" if variant else str(shared / "all")
+        assert read(name)["recipe"].get("source") == (["code"] if variant == "strict" else None)
+        assert done.sieved == (39 if variant == "strict" else 118)
+
+
+def test_a_variant_has_to_be_there(shared: Path, tmp_path: Path) -> None:
+    for folder, flags, named in (
+        ("all", {"variant": "none"}, "it holds no variant 'none', but drop, strict"),
+        ("v-None", {"variant": "strict"}, "it holds no variant 'strict', but none"),
+        ("v-strict", {}, "it holds the variants strict; name one"),
+    ):
+        with pytest.raises(UsageError, match=named):
+            take(shared / folder, tmp_path / "out", 0.5, **flags)
+        with pytest.raises(UsageError, match=named):
+            read(f"{shared / folder}{''.join(f'#{one}' for one in flags.values())}")
 
 
 def test_a_column_that_is_not_there_is_named(plain: Made, tmp_path: Path) -> None:

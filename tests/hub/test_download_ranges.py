@@ -241,7 +241,7 @@ def test_what_one_may_not_read_is_named(release: Release, commands: Commands, tm
         (release.repo, "hf_wrong0000000000000000", [], "no valid token"),
         (release.repo, None, ["--revision", "v9"], "there is no such revision"),
         (gated, hub.stranger_token, [], "gated, and the token's account has not been let in"),
-        (gated, None, [], "its card is not one of tamis export: it has no tamis block with columns"),
+        (gated, None, [], "its card does not say what it takes: it has no tamis block with columns"),
     ):
         said = commands.refused(2, "download", name, *flags, *ratio, token=token)
         assert name in said and named in said

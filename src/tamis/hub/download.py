@@ -97,13 +97,14 @@ def download(recipe: DownloadRecipe) -> Downloaded:
             made by `tamis export`, or does not hold the rows that the ratio leaves; or nothing would be left.
         WorkError: The Hub cannot be reached, or the files are not those that the card speaks of.
     """
-    there = open_published(recipe.repo_id, recipe.revision)
+    there = open_published(recipe.repo_id, recipe.revision, recipe.variant)
     cutting = (_within_subset if recipe.source or recipe.language else _of_all)(there, recipe)
     plan = {path: _groups(part, path, cutting, there.columns["order"]) for path, part in there.parts.items()}
     if not any(plan.values()):
         raise UsageError(f"--ratio {recipe.ratio}: leaves no row of {there.name}")
     made = _selection(there.recipe, recipe)
-    identity = digest({"name": there.name, "commit": there.files.commit, **made})
+    variant = {"variant": recipe.variant} if recipe.variant else {}
+    identity = digest({"name": there.name, "commit": there.files.commit, **variant, **made})
     folder = claim_folder(replace(recipe, revision=there.files.commit), identity)
     data = folder / "data" / f"kept-{identity}.parquet"
     data.parent.mkdir(exist_ok=True)
@@ -111,7 +112,7 @@ def download(recipe: DownloadRecipe) -> Downloaded:
         rows = _write(stream, there, plan, cutting)
     read, commit = there.files.fetched, there.files.commit
     done = Downloaded(folder, commit, rows, cutting.n, cutting.k, read, there.size, query(made))
-    write_whole(folder / CARD, _card(done, there, made, f"data/{data.name}").encode())
+    write_whole(folder / CARD, _card(done, there, made, f"data/{data.name}", recipe.variant).encode())
     return done
 
 
@@ -277,15 +278,17 @@ def _selection(published: Mapping[str, Any], recipe: DownloadRecipe) -> dict[str
     return made
 
 
-def _card(done: Downloaded, there: Published, made: Mapping[str, Any], file: str) -> str:
+def _card(done: Downloaded, there: Published, made: Mapping[str, Any], file: str, variant: str | None) -> str:
     name = in_markdown(shown(there.name))
-    source = {"repo": shown(there.name), **({"revision": done.commit} if done.commit else {})}
+    source = {"repo": shown(there.name), "revision": done.commit, "variant": variant}
+    source = {name: value for name, value in source.items() if value is not None}
     counts = {"rows": done.rows, "rows_sieved": done.sieved, "rows_removed": done.removed}
+    limits = {"limits": there.limits} if there.limits else {}
     metadata: dict[str, Any] = {
         **there.licence,
         "tags": ["tamis"],
         "configs": [{"config_name": "default", "data_files": [{"split": "train", "path": [file]}]}],
-        "tamis": {**made, "downloaded_from": source, **counts, "columns": there.columns},
+        "tamis": {**made, "downloaded_from": source, **counts, **limits, "columns": there.columns},
     }
     subset = [one for key in ("source", "language") for one in made["recipe"].get(key, [])]
     body = TEXT.format(

@@ -15,10 +15,11 @@ from tamis.hub.configs import configs, paths_of
 from tamis.hub.fetch import commit_of, is_repo_id
 from tamis.hub.front_matter import split
 from tamis.hub.ranges import Files, FolderFiles, HubFiles, Ranged, text_of
-from tamis.permalink import parse, query
+from tamis.permalink import block_of, parse, query
 
 CARD = "README.md"
 _COLUMNS = ("order", "rank", "reason", "source", "language")
+_LICENCE = ("license", "license_name", "license_link")
 _COUNTS = ("rows_sieved", "named_by_keep", "named_by_remove")
 
 
@@ -33,6 +34,7 @@ class Published:
         sieved: n: how many rows the selection sieved.
         named_by_keep: Of these, how many are kept at any ratio.
         named_by_remove: And how many are removed at any ratio.
+        limits: Why it may be published as a demo only, if so.
         licence: The card's keys that say so.
         parts: Its Parquet files, in the order of its largest config.
         size: Bytes of the card and of these files.
@@ -44,6 +46,7 @@ class Published:
     sieved: int
     named_by_keep: int
     named_by_remove: int
+    limits: list[str]
     licence: dict[str, str]
     parts: dict[str, pq.ParquetFile]
     size: int
@@ -54,25 +57,36 @@ class Published:
         return self.files.name
 
 
-def open_published(name: str, revision: str | None) -> Published:
+def open_published(name: str, revision: str | None, variant: str | None) -> Published:
     """The data set of a name on the Hub, at one commit, or in a folder.
+
+    Args:
+        name: The name or the folder.
+        revision: The branch, tag or commit on the Hub.
+        variant: The variant, where several share a repository.
 
     Raises:
         UsageError: There is none, or no right to read it; or `tamis export` did not make it.
         WorkError: The Hub cannot be reached, or the files are not those that the card speaks of.
     """
     files = _files(name, revision)
-    metadata = _front_matter(files)
+    metadata, block = _front_matter(files, variant)
     size = files.fetched
-    block = metadata["tamis"]
     columns = {str(ours): str(theirs) for ours, theirs in block["columns"].items()}
-    sizes = files.sizes(_paths(metadata))
-    parts = {path: _opened(files, path, bytes_, columns) for path, bytes_ in sizes.items()}
-    licence = {key: text for key, text in metadata.items() if key.startswith("license") and isinstance(text, str)}
-    counts = {name.replace("rows_", ""): block[name] for name in _COUNTS}
-    recipe = parse(query(block))
+    sizes = files.sizes(_paths(metadata, variant))
+    licence = {key: text for key in _LICENCE if isinstance(text := metadata.get(key), str)}
+    limits = block.get("limits") or []
     return Published(
-        files, recipe, columns, **counts, licence=licence, parts=parts, size=size + sum(sizes.values())
+        files,
+        parse(query(block)),
+        columns,
+        sieved=block["rows_sieved"],
+        named_by_keep=block["named_by_keep"],
+        named_by_remove=block["named_by_remove"],
+        limits=[str(reason) for reason in limits] if isinstance(limits, list) else [],
+        licence=licence,
+        parts={path: _opened(files, path, bytes_, columns) for path, bytes_ in sizes.items()},
+        size=size + sum(sizes.values()),
     )
 
 
@@ -86,38 +100,42 @@ def _files(name: str, revision: str | None) -> Files:
     return HubFiles(name, commit_of(name, revision))
 
 
-def _front_matter(files: Files) -> dict[str, Any]:
-    """The card's, with a `tamis` block that has what is needed."""
+def _front_matter(files: Files, variant: str | None) -> tuple[dict[str, Any], Mapping[str, Any]]:
+    """The card's, and its `tamis` block, which has what is needed."""
     try:
         metadata, _ = split(text_of(files, CARD))
-        block = metadata.get("tamis")
-        if not isinstance(block, dict) or not isinstance(block.get("columns"), dict):
+        block = block_of(metadata, variant)
+        columns = block.get("columns")
+        if not isinstance(columns, Mapping):
             raise ValueError("it has no tamis block with columns")
         parse(query(block))
-        _paths(metadata)
+        _paths(metadata, variant)
         lacking = [name for name in _COUNTS if not isinstance(block.get(name), int)]
-        lacking += [name for name in _COLUMNS if name not in block["columns"]]
+        lacking += [name for name in _COLUMNS if name not in columns]
         if lacking:
             raise ValueError(f"its tamis block does not say {', '.join(lacking)}")
     except ValueError as error:
-        raise UsageError(f"{files.name}: its card is not one of tamis export: {error}") from error
-    return metadata
+        raise UsageError(f"{files.name}: its card does not say what it takes: {error}") from error
+    return metadata, block
 
 
-def _paths(metadata: Mapping[str, Any]) -> list[str]:
+def _paths(metadata: Mapping[str, Any], variant: str | None) -> list[str]:
     """The Parquet files, those of the largest config first, so that its rows keep their order.
 
     Raises:
         ValueError: The card does not list them.
     """
+    first = f"{variant}-all" if variant else "all"
+    folder = f"data/{variant}" if variant else "data"
     try:
-        listed = sorted(configs(metadata), key=lambda one: bool(one["config_name"] != "all"))
+        listed = sorted(configs(metadata), key=lambda one: bool(one["config_name"] != first))
         paths = [path for config in listed for path in paths_of(config)]
-    except (TypeError, KeyError) as error:
+        mine = [path for path in paths if path.rpartition("/")[0] == folder]
+    except (TypeError, KeyError, AttributeError) as error:
         raise ValueError("its configs are not lists of files") from error
-    if not paths or not all(isinstance(path, str) for path in paths):
-        raise ValueError("its configs are not lists of files")
-    return [*dict.fromkeys(paths)]
+    if not mine:
+        raise ValueError(f"its configs list no file in {folder}")
+    return [*dict.fromkeys(mine)]
 
 
 def _opened(files: Files, path: str, size: int, columns: Mapping[str, str]) -> pq.ParquetFile:
