@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import shutil
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -389,6 +391,16 @@ def test_scores_without_rows_are_refused(choose: Any, scores: str, tmp_path: Pat
     pq.write_table(read_scores(scores).excluded, empty / "excluded.parquet")
     with pytest.raises(UsageError, match="empty: there are no scored rows in it"):
         choose(of=str(empty))
+
+
+def test_scores_of_an_earlier_version_are_named(choose: Any, scores: str, tmp_path: Path) -> None:
+    old = Path(shutil.copytree(scores, tmp_path / "old"))
+    table = pq.read_table(old / "scores.parquet")
+    metadata = json.loads(table.schema.metadata[b"tamis"])
+    del metadata["index"]
+    pq.write_table(table.replace_schema_metadata({"tamis": json.dumps(metadata)}), old / "scores.parquet")
+    with pytest.raises(UsageError, match="old: do not say their 'index'; score again"):
+        choose(of=str(old))
 
 
 def test_what_travels_is_the_recipe_and_the_digests_that_check_it(tmp_path: Path) -> None:

@@ -100,7 +100,10 @@ def select(recipe: SelectRecipe) -> Selection:
         "boundary": _boundary(table, first_removed),
         "scores": scores.metadata,
     }
-    made = portable(facts)
+    try:
+        made = portable(facts)
+    except KeyError as error:
+        raise UsageError(f"{recipe.scores}: do not say their {error}; score again") from error
     permalink.refuse_other(asked, "selection", made)
     facts["link"] = permalink.query(made)
     selection = Selection(table.filter(pa.array(~gone)), table.filter(pa.array(gone)), scores.excluded, facts)

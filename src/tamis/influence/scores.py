@@ -172,8 +172,9 @@ def portable_scores(metadata: Mapping[str, Any]) -> dict[str, Any]:
     fields = {name: metadata[name] for name in names if name in metadata}
     if "targets" in metadata:
         fields["weight"] = [one["weight"] for one in metadata["targets"]]
-    sets = {name: metadata[name] for name in ("index", "target", "contrast") if name in metadata}
-    return {"recipe": fields, "scores": metadata["digest"], **sets}
+    safe = {"contrast": metadata["contrast"]} if "contrast" in metadata else {}
+    digests = {"scores": metadata["digest"], "index": metadata["index"], "target": metadata["target"]}
+    return {"recipe": fields, **digests, **safe}
 
 
 def source_of(index: GradientIndex) -> dict[str, Any]:
