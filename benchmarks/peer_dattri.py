@@ -3,8 +3,8 @@
     python benchmarks/peer_dattri.py WORK_DIR
 
 `peers.py` calls it; `peer_round.py` says what is timed and what is printed. Its "logra" style with capture style
-"materialized" is the same projection as ours: Gaussian on both sides of every layer's gradient, to 32 x 32. The loop
-over batches is the caller's, and the loss the model's own, summed over the labelled tokens.
+"materialized" is the same projection as ours: Gaussian on both sides of every layer's gradient, to 32 x 32. The
+loop over batches is the caller's, and the loss the model's own, summed over the labelled tokens.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """One round of a peer: each of its settings over the same rows, beside the plain forward pass in the same process.
 
 Runs in the peers' environment, from `peer_bergson.py` or `peer_dattri.py`. `peers.py` leaves `model/` and
-`rows.json` (input ids and labels, and which rows make which batch) in the work folder; the answer is one JSON object
-on stdout. Only the loop over batches is timed: no start-up, no saving of the data set.
+`rows.json` (input ids and labels, and which rows make which batch) in the work folder; the answer is one JSON
+object on stdout. Only the loop over batches is timed: no start-up, no saving of the data set.
 """
 
 from __future__ import annotations
