@@ -76,17 +76,19 @@ def against_rows(work: Path, counts: list[int]) -> dict[str, Any]:
         fields = recipe(work / "tiny", file, work / f"index-{count}", last_k=1, max_length=64)
         first, again = apart(fields), apart(fields)
         found.append({"rows": count, **first, **{f"again_{name}": value for name, value in again.items()}})
-    less, most = found[-2:]
-    a_row = {
-        name: round((most[key] - less[key]) * unit / (most["rows"] - less["rows"]), 2)
-        for name, key, unit in (
-            ("cpu_ms", "cpu_seconds", 1e3),
-            ("again_cpu_ms", "again_cpu_seconds", 1e3),
-            ("memory_bytes", "peak_rss_mb", 2**20),
-            ("again_memory_bytes", "again_peak_rss_mb", 2**20),
-        )
-    }
-    return {"tokens_per_row": SHORT, "runs": found, "one_row_more": a_row}
+    return {"tokens_per_row": SHORT, "runs": found, "one_row_more": one_row_more(*found[-2:])}
+
+
+def one_row_more(less: dict[str, float], most: dict[str, float]) -> dict[str, float]:
+    """What a row costs on top, from two runs of different numbers of rows."""
+    more = most["rows"] - less["rows"]
+    figures = (
+        ("cpu_ms", "cpu_seconds", 1e3),
+        ("again_cpu_ms", "again_cpu_seconds", 1e3),
+        ("memory_bytes", "peak_rss_mb", 2**20),
+        ("again_memory_bytes", "again_peak_rss_mb", 2**20),
+    )
+    return {name: round((most[key] - less[key]) * unit / more, 2) for name, key, unit in figures}
 
 
 def against_tokens(work: Path, lengths: list[int], total: int, repeats: int) -> dict[str, Any]:
