@@ -20,6 +20,7 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import NamedTuple
 
 os.environ["OMP_NUM_THREADS"] = "1"
 
@@ -46,11 +47,11 @@ CONFIG = LlamaConfig(
 )
 
 
-def chats(rows: int, labelled: float) -> list[Example]:
-    """Random chats of 200 to 280 tokens that end in an answer with the labelled share of the tokens."""
+def chats(rows: int, labelled: float, tokens: int = TOKENS, spread: int = 40) -> list[Example]:
+    """Random chats of about so many tokens that end in an answer with the labelled share of the tokens."""
     rng = np.random.default_rng(0)
     made = []
-    for length in rng.integers(TOKENS - 40, TOKENS + 41, rows):
+    for length in rng.integers(tokens - spread, tokens + spread + 1, rows):
         prompt = max(1, round(length * (1 - labelled)))
         mask = [position >= prompt for position in range(length)]
         made.append(Example(rng.integers(0, CONFIG.vocab_size, length).tolist(), mask))
@@ -73,11 +74,16 @@ def cpu_seconds(work: Callable[[], object]) -> float:
     return time.process_time() - began
 
 
-def paired(
-    model: LlamaForCausalLM, labelled: float, options: argparse.Namespace
-) -> tuple[list[float], float, float]:
-    """The ratio of each repeat, rows per CPU second at the median, and bytes a row."""
-    rows = chats(options.rows, labelled)
+class Paired(NamedTuple):
+    """The ratio to the forward pass of each repeat; at the median, rows per CPU second; and bytes a row."""
+
+    ratios: list[float]
+    rows_per_second: float
+    bytes_per_row: float
+
+
+def paired(model: LlamaForCausalLM, rows: list[Example], repeats: int) -> Paired:
+    """Embedding and the plain forward pass of the same batches in turn."""
     lengths = [len(row.input_ids) for row in rows]
     work = [[rows[i] for i in batch] for batch in batches(lengths, EmbedRecipe.batch_tokens)]
     plain_model = copy.deepcopy(model)
@@ -90,14 +96,14 @@ def paired(
             return sum(side.numpy().astype(np.float16).nbytes for side in (factors.u, factors.v))
 
         size = sum(embed(batch) for batch in work)
-        for _ in range(options.repeats):
+        for _ in range(repeats):
             ours, plain = 0.0, 0.0
             for batch in work:
                 ours += cpu_seconds(lambda batch=batch: embed(batch))
                 plain += cpu_seconds(lambda batch=batch: forward(plain_model, batch))
             ratios.append(ours / plain)
             seconds.append(ours)
-    return ratios, len(rows) / statistics.median(seconds), size / len(rows)
+    return Paired(ratios, len(rows) / statistics.median(seconds), size / len(rows))
 
 
 class PeakAnonymousMemory:
@@ -125,7 +131,9 @@ def main() -> None:
     parser.add_argument("--format", choices=["text", "json"], default="text")
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--rows", type=int, default=64)
-    parser.add_argument("--peer", choices=["bergson"], help="measures a peer in the same run (see peers.py)")
+    parser.add_argument(
+        "--peer", choices=["bergson", "dattri-llm", "all"], help="measures it in the same run (see peers.py)"
+    )
     parser.add_argument("--work_dir", type=Path, default=Path(__file__).parents[1] / "bench-run")
     parser.add_argument("--keep", action="store_true", help="keep the result in benchmarks/results")
     options = parser.parse_args()
@@ -133,8 +141,8 @@ def main() -> None:
     torch.manual_seed(0)
     model = LlamaForCausalLM(CONFIG).eval()
     with PeakAnonymousMemory() as memory:
-        most, rows_per_second, bytes_per_row = paired(model, 0.6, options)
-    every, _, _ = paired(model, 1.0, options)
+        most, rows_per_second, bytes_per_row = paired(model, chats(options.rows, 0.6), options.repeats)
+    every = paired(model, chats(options.rows, 1.0), options.repeats).ratios
     result = {
         "ratio_to_forward": round(statistics.median(most), 3),
         "ratio_to_forward_all": round(statistics.median(every), 3),

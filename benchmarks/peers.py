@@ -1,22 +1,23 @@
-"""bergson beside tamis: the same model, rows and batches, one thread, each paired with the plain forward pass.
+"""Peers beside tamis: the same model, rows and batches, one thread, each paired with the plain forward pass.
 
     python benchmarks/peers.py
-    python benchmarks/peers.py --repeats 3 --format json
+    python benchmarks/peers.py --peer bergson --repeats 3 --format json
 
-The peer gets a virtual environment of its own, made below `--work_dir` at the first run (it needs the package
-index; what bergson asks for beyond the loop that is measured, such as bitsandbytes, is left out). Repeats of the
-two take turns, so that both see the same machine.
+The peers get a virtual environment of their own, made below `--work_dir` at the first run (it needs the package
+index; what they ask for beyond the loop that is measured, such as bitsandbytes, is left out). Repeats of all
+systems take turns, so that they see the same machine.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import statistics
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from embed import CONFIG, chats, paired
@@ -26,29 +27,40 @@ from tamis.gradients.embedder import batches
 from tamis.recipe import EmbedRecipe
 
 HERE = Path(__file__).parent
-PEER = "bergson==2.5.1"
-_NEEDS = (
-    "torch==2.13.0",
-    "transformers==5.24.0",
-    "datasets==5.2.0",
-    "accelerate",
-    "peft",
-    "jaxtyping",
-    "ml_dtypes",
-)
-_NEEDS += ("natsort", "scipy", "petname", "simple-parsing")
+_COMMON = ("torch==2.13.0", "transformers==5.24.0")
+_BERGSON_NEEDS = ("datasets==5.2.0", "accelerate", "peft", "jaxtyping", "ml_dtypes", "natsort", "scipy", "petname")
 
 
-def environment(work: Path) -> Path:
-    """The peer environment's python, installed if it is not there."""
-    python = work / "peer-env" / "bin" / "python"
-    if not (work / "peer-env" / ".ready").is_file():
-        subprocess.run([sys.executable, "-m", "venv", work / "peer-env"], check=True)
+class Peer(NamedTuple):
+    """A peer's name and version, its packages, what else these need, and our script around it."""
+
+    title: str
+    packages: tuple[str, ...]
+    needs: tuple[str, ...]
+    script: str
+
+
+PEERS = {
+    "bergson": Peer("bergson 2.5.1", ("bergson==2.5.1",), (*_BERGSON_NEEDS, "simple-parsing"), "peer_bergson.py"),
+    "dattri-llm": Peer("dattri-llm 0.1.0", ("dattri-llm==0.1.0", "dattri==0.3.0"), (), "peer_dattri.py"),
+}
+
+
+def environment(work: Path, names: list[str]) -> Path:
+    """The peers' environment's python, with those peers installed that are not there."""
+    folder = work / "peer-env"
+    python = folder / "bin" / "python"
+    for name in names:
+        ready = folder / f".ready-for-{name}"
+        if ready.is_file():
+            continue
+        if not python.is_file():
+            subprocess.run([sys.executable, "-m", "venv", folder], check=True)
         install = [python, "-m", "pip", "install", "--quiet"]
-        subprocess.run([*install, _NEEDS[0]], check=True)
-        subprocess.run([*install, *_NEEDS], check=True)
-        subprocess.run([*install, "--no-deps", PEER], check=True)
-        (work / "peer-env" / ".ready").touch()
+        subprocess.run([*install, _COMMON[0]], check=True)
+        subprocess.run([*install, *_COMMON, *PEERS[name].needs], check=True)
+        subprocess.run([*install, "--no-deps", *PEERS[name].packages], check=True)
+        ready.touch()
     return python
 
 
@@ -69,55 +81,66 @@ def save_work(model: LlamaForCausalLM, work: Path, options: argparse.Namespace) 
     (work / "rows.json").write_text(json.dumps(content))
 
 
-def peer_round(python: Path, work: Path) -> dict[str, Any]:
-    """One repeat of every setting of the peer, in a process of its own."""
-    command = [python, HERE / "peer_bergson.py", work, "1"]
-    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+def peer_round(python: Path, script: str, work: Path) -> dict[str, Any]:
+    """One repeat of every setting of a peer, in a process of its own."""
+    alone = {"OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1", "TQDM_DISABLE": "1", "CUDA_VISIBLE_DEVICES": ""}
+    done = subprocess.run(
+        [python, HERE / script, work],
+        check=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        env=os.environ | alone,
+    )
     return dict(json.loads(done.stdout.splitlines()[-1]))
 
 
 def measure(options: argparse.Namespace) -> dict[str, Any]:
-    """Medians over repeats of ours and of every setting of the peer."""
+    """Medians over repeats of ours and of every setting of the peers."""
+    names = list(PEERS) if options.peer == "all" else [options.peer]
     work = options.work_dir.absolute()
     work.mkdir(parents=True, exist_ok=True)
-    python = environment(work)
+    python = environment(work, names)
     torch.set_num_threads(1)
     torch.manual_seed(0)
     model = LlamaForCausalLM(CONFIG).eval()
     save_work(model, work, options)
-    once = argparse.Namespace(rows=options.rows, repeats=1)
-    ours, rates, rounds, size = [], [], [], 0.0
+    rows = chats(options.rows, options.labelled)
+    ours, rounds = [], []
     for _ in range(options.repeats):
-        (ratio,), rate, size = paired(model, options.labelled, once)
-        ours.append(ratio)
-        rates.append(rate)
-        rounds.append(peer_round(python, work))
+        ours.append(paired(model, rows, 1))
+        rounds.append(
+            {
+                f"{PEERS[name].title}, {setting}": figures
+                for name in names
+                for setting, figures in peer_round(python, PEERS[name].script, work).items()
+            }
+        )
     result: dict[str, Any] = {
         "tamis": {
-            "ratio_to_forward": round(statistics.median(ours), 3),
-            "rows_per_cpu_second": round(statistics.median(rates), 2),
-            "bytes_per_row": round(size),
+            "ratio_to_forward": round(statistics.median(one.ratios[0] for one in ours), 3),
+            "rows_per_cpu_second": round(statistics.median(one.rows_per_second for one in ours), 2),
+            "bytes_per_row": round(ours[0].bytes_per_row),
         }
     }
     for name in rounds[0]:
-        seconds = [part[name]["seconds"][0] for part in rounds]
-        plain = [part[name]["plain"][0] for part in rounds]
-        pairs = zip(seconds, plain, strict=True)
-        result[f"{PEER.replace('==', ' ')}, {name}"] = {
-            "ratio_to_forward": round(statistics.median(a / b for a, b in pairs), 3),
-            "rows_per_cpu_second": round(options.rows / statistics.median(seconds), 2),
-            "bytes_per_row": round(rounds[0][name]["bytes"] / options.rows),
+        parts = [part[name] for part in rounds]
+        result[name] = {
+            "ratio_to_forward": round(statistics.median(one["seconds"] / one["plain"] for one in parts), 3),
+            "rows_per_cpu_second": round(options.rows / statistics.median(one["seconds"] for one in parts), 2),
+            "bytes_per_row": round(parts[0]["bytes"] / options.rows),
         }
     best = max(figures["rows_per_cpu_second"] for name, figures in result.items() if name != "tamis")
     speed = {"rows_per_cpu_second_over_the_peers_best": round(result["tamis"]["rows_per_cpu_second"] / best, 2)}
     settings = {"labelled": options.labelled, "rows": options.rows, "repeats": options.repeats}
-    return {"systems": result, "against_peers": speed, **settings}
+    return {"systems": result, "against_peers": speed, **settings, "load_average": round(os.getloadavg()[0], 1)}
 
 
 def main() -> None:
     """Measures and prints."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--format", choices=["text", "json"], default="text")
+    parser.add_argument("--peer", choices=[*PEERS, "all"], default="all")
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--rows", type=int, default=64)
     parser.add_argument("--labelled", type=float, default=0.6)

@@ -34,6 +34,28 @@ _SCORE = (
 )
 
 
+_SCALING = {
+    "rows": (
+        "rows cpu_seconds wall_seconds peak_rss_mb again_cpu_seconds again_peak_rss_mb",
+        "| rows | CPU s | wall s | peak anonymous memory, MiB | on the finished index, CPU s | the same, MiB |",
+    ),
+    "tokens": (
+        "tokens_per_row rows cpu_seconds cpu_ms_per_token ratio_to_forward peak_rss_mb",
+        "| tokens a row | rows | CPU s | CPU ms a token | against the plain forward pass | peak, MiB |",
+    ),
+    "processes": (
+        "processes wall_seconds cpu_seconds start_wall_seconds start_cpu_seconds",
+        "| processes | wall s | CPU s of all | on the finished index, wall s | the same, CPU s |",
+    ),
+}
+_ONE_ROW = (
+    ("cpu_ms", "CPU ms"),
+    ("again_cpu_ms", "CPU ms on the finished index (read, fingerprint, check, join)"),
+    ("memory_bytes", "bytes of peak anonymous memory"),
+    ("again_memory_bytes", "the same on the finished index"),
+)
+
+
 def embed_table(result: dict[str, Any]) -> str:
     """The lines of the table of `embed.py`."""
     lines = ["| what | measured | range | goal |", "|---|---|---|---|"]
@@ -51,7 +73,7 @@ def peers_table(result: dict[str, Any]) -> str:
     for name, figures in result["systems"].items():
         cells = [figures[key] for key in ("ratio_to_forward", "rows_per_cpu_second", "bytes_per_row")]
         lines.append(f"| {name} | {' | '.join(map(str, cells))} |")
-    return "\n".join(lines)
+    return "\n".join([*lines, f"| load average | {result['load_average']} | | |"])
 
 
 def score_table(result: dict[str, Any]) -> str:
@@ -59,6 +81,32 @@ def score_table(result: dict[str, Any]) -> str:
     lines = [f"| {result['rows']:,} rows x {result['modules']} modules | measured | goal |", "|---|---|---|"]
     lines += [f"| {name} | {result[key]} | {goal} |" for key, name, goal in _SCORE]
     return "\n".join(lines)
+
+
+def score_highest_table(result: dict[str, Any]) -> str:
+    """The lines of the table of `score.py --highest`."""
+    size = f"{result['rows']:,} rows x {result['targets']:,} targets x {result['modules']} modules"
+    lines = [
+        f"| {size} | CPU s | wall s | rows per CPU second | peak anonymous memory, MiB |",
+        "|---|---|---|---|---|",
+    ]
+    keys = ("cpu_seconds", "seconds", "rows_per_cpu_second", "peak_rss_mb")
+    for name, words in (("max", "nearest target"), ("topk", f"mean of the {result['topk']['nearest']} nearest")):
+        lines.append(f"| {words} | {' | '.join(str(result[name][key]) for key in keys)} |")
+    return "\n".join([*lines, f"| load average | {result['load_average']} | | | |"])
+
+
+def scaling_table(result: dict[str, Any]) -> str:
+    """The lines of the tables of `scaling.py`: rows, tokens a row, processes."""
+    lines = []
+    for part, (keys, header) in _SCALING.items():
+        lines += ["", header, "|" + "---|" * len(keys.split())]
+        for run in result[part]["runs"]:
+            lines.append(f"| {' | '.join(f'{run[key]:,}' for key in keys.split())} |")
+    a_row, load = result["rows"]["one_row_more"], [result[part]["load_average"] for part in _SCALING]
+    lines += ["", "| between the two largest numbers of rows, one row more | measured |", "|---|---|"]
+    lines += [f"| {name} | {a_row[key]} |" for key, name in _ONE_ROW]
+    return "\n".join([*lines[1:], f"| load average after each of the three parts | {', '.join(map(str, load))} |"])
 
 
 def device_table(result: dict[str, Any]) -> str:
@@ -96,7 +144,9 @@ def rendered(text: str) -> str:
         "embed": embed_table,
         "peers": peers_table,
         "device": device_table,
+        "scaling": scaling_table,
         "score": score_table,
+        "score_highest": score_highest_table,
         "ranking": ranking_table,
     }
     for name, table in tables.items():

@@ -20,6 +20,7 @@ from torch.utils.flop_counter import FlopCounterMode
 from transformers import AutoModelForCausalLM, Qwen3Config
 
 import pools
+import tiny
 from tamis.chat import Example
 from tamis.gradients.capture import GradientCapture
 from tamis.gradients.factor import rank_one
@@ -34,6 +35,12 @@ CATEGORIES = ("exploits", "info_integrity", "privacy")
 def study(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     monkeypatch.syspath_prepend(str(BENCHMARKS))
     return importlib.import_module("ranking_study")
+
+
+@pytest.fixture
+def scaling(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    monkeypatch.syspath_prepend(str(BENCHMARKS))
+    return importlib.import_module("scaling")
 
 
 def answers(seed: int = 0) -> list[dict[str, Any]]:
@@ -132,6 +139,49 @@ def test_score_prints_one_object_with_its_figures_and_leaves_nothing(tmp_path: P
         assert result[name] >= 0, name
     assert result["peak_rss_all_mb"] >= result["peak_rss_mb"]
     assert not list(tmp_path.iterdir())
+
+
+def test_the_nearest_targets_are_measured_in_the_same_way() -> None:
+    command = [sys.executable, BENCHMARKS / "score.py", "--format", "json", "--rows", "600", "--highest"]
+    result = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+    assert (result["max"]["nearest"], result["topk"]["nearest"], result["targets"]) == (1, 10, 2000)
+    for name in ("max", "topk"):
+        assert result[name]["rows_per_cpu_second"] > 0 and result[name]["peak_rss_mb"] > 0
+
+
+def test_a_row_more_costs_what_two_runs_differ_by(scaling: ModuleType) -> None:
+    less = {
+        "rows": 100,
+        "cpu_seconds": 1.0,
+        "peak_rss_mb": 300.0,
+        "again_cpu_seconds": 0.5,
+        "again_peak_rss_mb": 9,
+    }
+    most = {**less, "rows": 1124, "cpu_seconds": 2.024, "peak_rss_mb": 302.0, "again_cpu_seconds": 0.5}
+    expected = {"cpu_ms": 1.0, "again_cpu_ms": 0.0, "memory_bytes": 2048.0, "again_memory_bytes": 0.0}
+    assert scaling.one_row_more(less, most) == expected
+
+
+@pytest.mark.parametrize("tokens", [16, 24, 64])
+def test_scaling_embeds_rows_of_the_length_it_says(tmp_path: Path, scaling: ModuleType, tokens: int) -> None:
+    scaling.save_model(tmp_path / "model", scaling.TINY)
+    scaling.save_rows(tmp_path / "rows.jsonl", 3, tokens, scaling.TINY.vocab_size)
+    figures = scaling.once(
+        scaling.recipe(tmp_path / "model", tmp_path / "rows.jsonl", tmp_path / "index", last_k=1)
+    )
+    assert {*figures} == {"cpu_seconds", "wall_seconds", "peak_rss_mb"} and figures["peak_rss_mb"] > 100
+    rows = GradientIndex(tmp_path / "index").rows
+    assert rows["tokens"].to_pylist() == [tokens] * 3
+    assert rows["response_tokens"].to_pylist() == [round(scaling.SHARE * tokens)] * 3
+
+
+def test_a_peer_watches_the_layers_that_we_watch(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(BENCHMARKS))
+    model = tiny.model("llama")
+    with GradientCapture(model, last_k=3) as capture:
+        ours = capture.modules
+    model.config.num_hidden_layers += 1  # the last four blocks of one that has a block more
+    assert [f"model.{name}" for name in importlib.import_module("peer_round").watched(model)] == list(ours)
 
 
 def test_a_work_dir_keeps_the_index(tmp_path: Path) -> None:
