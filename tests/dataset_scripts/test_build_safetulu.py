@@ -132,6 +132,13 @@ def test_from_a_hub_to_a_hub(hub: LoopbackHub, tmp_path: Path) -> None:
         ])
     """
     assert shown(run_client(hub, read, tmp_path / "reader")) == [18, 6, 24, 24]
+    score = f"""
+        from tamis import cli
+        target = {str(tmp_path / "run" / "whole" / "unsafe.jsonl")!r}
+        made = ["--target", target, "--output_dir", {str(tmp_path / "anew")!r}]
+        raise SystemExit(cli.main(["score", "--index", "builders/made-gradients", *made, "--format", "json"]))
+    """
+    assert _reported(run_client(hub, score, tmp_path / "other"))["rows"] == 24
     listed = call(hub, "GET", "/api/datasets/builders/made/tree/main?recursive=true").json()
     texts = [call(hub, "GET", f"/datasets/builders/made/resolve/main/{one['path']}").body for one in listed]
     assert not any(str(tmp_path).encode() in text for text in texts)

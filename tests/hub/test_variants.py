@@ -80,6 +80,11 @@ def test_variants_share_a_repository_and_go_on_their_own(
     """
     found = shown(run_client(hub, code, tmp_path / "home"))
     assert found == {"drop-40": 36, "strict-drop-50": 30, "lenient-drop-45": 33}
+    download = ("download", repo, "--ratio", 0.47, "--output_dir")
+    for variant, words in ((None, []), ("lenient", ["--variant", "lenient"])):
+        assert commands.done(*download, tmp_path / f"of-{variant}", *words)["rows"] == 60 - 28
+    said = commands.refused(2, *download, tmp_path / "x", "--variant", "odd")
+    assert "lenient" in said and "strict" in said
     again = exported(scores, tmp_path / "again", "strict", 0.45, leave_out_removed=True).folder
     done = commands.done("publish", again, "--repo_id", repo)
     assert all(path.startswith("data/strict/") for path in done["deleted"]) and done["deleted"]
