@@ -180,6 +180,7 @@ def test_the_command_says_where_it_listens_and_stops_when_it_is_told(number: int
     assert [line.partition("=")[0] for line in lines[4:]] == [
         "export HF_ENDPOINT",
         "export HF_HUB_DISABLE_XET",
+        "export HF_HUB_OFFLINE",
         "export HF_TOKEN",
     ]
     assert lines[0].startswith("endpoint: http://127.0.0.1:")
