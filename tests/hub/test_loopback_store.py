@@ -170,7 +170,7 @@ def test_the_command_says_where_it_listens_and_stops_when_it_is_told(number: int
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     try:
         assert process.stdout
-        lines = [process.stdout.readline().strip() for _ in range(7)]
+        lines = [process.stdout.readline().strip() for _ in range(8)]
         process.send_signal(number)
         rest, errors = process.communicate(timeout=30)
     finally:
