@@ -34,7 +34,8 @@ def folder(path: Path, version: int = 1, variant: str = "", column: str = "text"
     for i, name in enumerate(names):
         (path / name).parent.mkdir(parents=True, exist_ok=True)
         texts = [f"{variant} v{version} row {i}-{j}" for j in range(4)]
-        pq.write_table(pa.table({column: texts, "order": range(4 * i, 4 * i + 4)}), path / name)
+        rows = pa.table({column: texts, "order": range(4 * i, 4 * i + 4)})
+        pq.write_table(rows.replace_schema_metadata({"of": str(path)}), path / name)  # what is there is not sent
     chosen = {f"{prefix}low": names[:1], f"{prefix}all-rows": names}
     metadata = {
         "license": "mit",
@@ -183,6 +184,7 @@ LASTING = {
     "too long to wait": Fault("/commit/", status=429, headers={"Retry-After": "4000"}, times=None),
     "always somebody first": Fault("/commit/", status=412, times=None),
     "the file that came back is gone": Fault("/resolve/.*parquet", status=404, times=None),
+    "no upload gets through": Fault("/_lfs/", method="PUT", status=400, times=None),
     "a paid plan": Fault("/commit/", status=402, times=None),
 }
 
@@ -201,6 +203,21 @@ def test_a_fault_that_stays_leaves_main_as_it_was(
     assert head(hub, repo) == before and whole(hub, repo, 1) and not open_pulls(hub, repo)
     commands.done(*command)
     assert whole(hub, repo, 2)
+
+
+def test_a_line_that_is_cut_for_good_is_one_sentence_and_mended_by_the_next_run(
+    commands: Commands, repo: str, tmp_path: Path
+) -> None:
+    """Not even the pull request can be closed then."""
+    hub = commands.hub
+    commands.done("publish", folder(tmp_path / "one"), "--repo_id", repo)
+    hub.add_fault(Fault("/merge|/status", lose="request", times=None))
+    command = ("publish", folder(tmp_path / "two", 2), "--repo_id", repo)
+    assert "cannot be reached" in commands.refused(1, *command)
+    hub.clear_faults()
+    assert whole(hub, repo, 1) and len(open_pulls(hub, repo)) == 1
+    commands.done(*command)
+    assert whole(hub, repo, 2) and not open_pulls(hub, repo)
 
 
 STEPS = {
@@ -281,8 +298,9 @@ def test_what_tamis_did_not_make_is_not_touched(commands: Commands, repo: str, t
     hub, one = commands.hub, folder(tmp_path / "one")
     make(hub, repo, {"README.md": b"---\nlicense: mit\n---\n", "data/mine.csv": b"a\n1\n"})
     before = head(hub, repo)
-    assert "--replace" in commands.refused(2, "publish", one, "--repo_id", repo)
-    assert head(hub, repo) == before
+    assert "--replace" in commands.refused(2, "publish", one, "--repo_id", repo, "--private", "--gated", "auto")
+    about = call(hub, "GET", f"/api/datasets/{repo}").json()
+    assert head(hub, repo) == before and not about["private"] and not about["gated"]
     commands.done("publish", one, "--repo_id", repo, "--replace")
     assert whole(hub, repo, 1)
 

@@ -20,6 +20,10 @@ class ConflictError(Exception):
     """The repository changed in between: what was prepared has to be prepared anew."""
 
 
+class NotThereError(UsageError):
+    """There is no such repository, or the token may not see it."""
+
+
 def api() -> Any:
     """A client with the token of the standard places (`HF_TOKEN`, `hf auth login`).
 
@@ -69,6 +73,8 @@ def asked(what: str, call: Callable[..., T], *arguments: Any, **options: Any) ->
                 raise ConflictError(f"{what}: {_reason(error)}") from error
             if status not in _AGAIN or attempt == _TRIES or (wait or 0) > _LONGEST:
                 raise refusal(what, error) from error
+        except RuntimeError as error:  # an upload that failed for good
+            raise WorkError(f"{what}: {' '.join(str(error.__cause__ or error).split())}") from error
         except httpx.HTTPError as error:
             wait = None
             if attempt == _TRIES:
@@ -96,7 +102,7 @@ def refusal(what: str, error: Any) -> UsageError | WorkError:
     if status == 403:
         return UsageError(f"{what}: the token lacks the right to write here; give one with write access")
     if isinstance(error, RepositoryNotFoundError) or status == 404:
-        return UsageError(f"{what}: there is no such repository, or the token may not see it")
+        return NotThereError(f"{what}: there is no such repository, or the token may not see it")
     if status == 401:
         return UsageError(f"{what}: no valid token; set HF_TOKEN, or run `hf auth login`")
     if status == 402:

@@ -14,7 +14,7 @@ from typing import Any
 
 from tamis.errors import UsageError, WorkError
 from tamis.hub.bundle import CARD, Bundle, checksums, gather, size_of
-from tamis.hub.calls import ConflictError, api, asked
+from tamis.hub.calls import ConflictError, NotThereError, api, asked
 from tamis.hub.check import check_bundle, check_configs
 from tamis.hub.configs import config_names, merged
 from tamis.hub.front_matter import split
@@ -111,9 +111,7 @@ class _Release:
         recipe, bundle = self._recipe, self._bundle
         try:
             about = asked(self.repo_id, self._api.repo_info, **self._where)
-        except UsageError as error:
-            if "no such repository" not in str(error):
-                raise
+        except NotThereError:
             self._may_write_new()
             _refuse_open(bundle, recipe, there=None)
             sdk = {"space_sdk": bundle.metadata.get("sdk")} if recipe.repo_type == "space" else {}
@@ -124,6 +122,7 @@ class _Release:
             self.repo_id = about.id
             asked(about.id, self._api.auth_check, **self._where, write=True)
             _refuse_open(bundle, recipe, there=about)
+            self._card_on(about.sha, self._tree(about.sha))  # before any setting of somebody else's is changed
         self.repo_id = str(about.id)
         change: dict[str, Any] = {"gated": recipe.gated} if recipe.gated and about.gated != recipe.gated else {}
         change |= {"private": True} if recipe.private and not about.private else {}
@@ -278,9 +277,11 @@ class _Release:
 
     def _close(self, number: int) -> None:
         """Closes a pull request that will not be merged; where that fails too, the next release does it."""
+        from huggingface_hub.utils import httpx
+
         try:
             self._api.change_discussion_status(discussion_num=number, new_status="closed", **self._where)
-        except OSError:
+        except (OSError, httpx.HTTPError):
             return
 
     def _close_earlier(self, number: int) -> None:
