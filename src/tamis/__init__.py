@@ -16,9 +16,18 @@ if TYPE_CHECKING:
     from tamis.gradients.embed import embed, estimate
     from tamis.gradients.store import GradientIndex
     from tamis.hub.download import download
+    from tamis.hub.publish import publish
     from tamis.influence.scores import score
     from tamis.metrics.ranking import auroc
-    from tamis.recipe import DownloadRecipe, EmbedRecipe, ExportRecipe, ReportRecipe, ScoreRecipe, SelectRecipe
+    from tamis.recipe import (
+        DownloadRecipe,
+        EmbedRecipe,
+        ExportRecipe,
+        PublishRecipe,
+        ReportRecipe,
+        ScoreRecipe,
+        SelectRecipe,
+    )
     from tamis.report import write_report
     from tamis.rows import read_rows
     from tamis.selection import select
@@ -32,6 +41,7 @@ _HOME = {
     "ExportRecipe": "tamis.recipe",
     "GradientCapture": "tamis.gradients.capture",
     "GradientIndex": "tamis.gradients.store",
+    "PublishRecipe": "tamis.recipe",
     "ReportRecipe": "tamis.recipe",
     "ScoreRecipe": "tamis.recipe",
     "SelectRecipe": "tamis.recipe",
@@ -42,6 +52,7 @@ _HOME = {
     "embed": "tamis.gradients.embed",
     "estimate": "tamis.gradients.embed",
     "export": "tamis.dataset_folder",
+    "publish": "tamis.hub.publish",
     "read_rows": "tamis.rows",
     "score": "tamis.influence.scores",
     "select": "tamis.selection",
