@@ -73,7 +73,7 @@ def peers_table(result: dict[str, Any]) -> str:
     for name, figures in result["systems"].items():
         cells = [figures[key] for key in ("ratio_to_forward", "rows_per_cpu_second", "bytes_per_row")]
         lines.append(f"| {name} | {' | '.join(map(str, cells))} |")
-    return "\n".join(lines)
+    return "\n".join([*lines, f"| load average | {result['load_average']} | | |"])
 
 
 def score_table(result: dict[str, Any]) -> str:
