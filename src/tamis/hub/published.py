@@ -36,7 +36,7 @@ class Published:
         named_by_remove: And how many are removed at any ratio.
         limits: Why it may be published as a demo only, if so.
         licence: The card's keys that say so.
-        parts: Its Parquet files, in the order of its largest config.
+        parts: Its Parquet files.
         size: Bytes of the card and of these files.
     """
 
@@ -120,22 +120,20 @@ def _front_matter(files: Files, variant: str | None) -> tuple[dict[str, Any], Ma
 
 
 def _paths(metadata: Mapping[str, Any], variant: str | None) -> list[str]:
-    """The Parquet files, those of the largest config first, so that its rows keep their order.
+    """The Parquet files of all configs.
 
     Raises:
         ValueError: The card does not list them.
     """
-    first = f"{variant}-all" if variant else "all"
     folder = f"data/{variant}" if variant else "data"
     try:
-        listed = sorted(configs(metadata), key=lambda one: bool(one["config_name"] != first))
-        paths = [path for config in listed for path in paths_of(config)]
+        paths = dict.fromkeys(path for config in configs(metadata) for path in paths_of(config))
         mine = [path for path in paths if path.rpartition("/")[0] == folder]
     except (TypeError, KeyError, AttributeError) as error:
         raise ValueError("its configs are not lists of files") from error
     if not mine:
         raise ValueError(f"its configs list no file in {folder}")
-    return [*dict.fromkeys(mine)]
+    return mine
 
 
 def _opened(files: Files, path: str, size: int, columns: Mapping[str, str]) -> pq.ParquetFile:

@@ -98,9 +98,8 @@ def shares(given: Sequence[float], names: Sequence[str]) -> list[float]:
     total = sum(weights)
     if not 0 < total < float("inf"):
         raise UsageError("--weight: all are zero" if not any(weights) else "--weight: too large to be added up")
-    if (
-        abs(total - 1) < 1e-9
-    ):  # shares already, as in a recipe that is repeated: divided again, a last bit may differ
+    # Shares already, as of a recipe that is repeated: divided again, a last bit might differ.
+    if abs(total - 1) < 1e-9:
         return [*weights]
     return [weight / total for weight in weights]
 
