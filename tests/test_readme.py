@@ -33,7 +33,13 @@ def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def run(command: list[str], cwd: Path) -> str:
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     done = subprocess.run(
-        command, cwd=cwd, env={**os.environ, "PATH": path}, capture_output=True, text=True, check=False
+        command,
+        cwd=cwd,
+        env={**os.environ, "PATH": path},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=1200,  # of what waits for a line that never comes
     )
     assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
     return done.stdout
