@@ -74,11 +74,11 @@ class Commands:
     def __exit__(self, *_: object) -> None:
         self._parent.communicate()
 
-    def start(self, *arguments: object, token: str | None = None) -> int:
-        """Begins a command line; its process."""
+    def start(self, *arguments: object, token: str | None = None, **env: str) -> int:
+        """Begins a command line, with more in its environment if asked; its process."""
         key = self.hub.write_token if token is None else token
         log = self._home / f"log-{len(self._logs)}"
-        asked = {"arguments": [str(one) for one in arguments], "log": str(log), "env": {"HF_TOKEN": key}}
+        asked = {"arguments": [str(one) for one in arguments], "log": str(log), "env": {"HF_TOKEN": key, **env}}
         process = self._ask(asked)
         self._logs[process] = log
         return process

@@ -205,6 +205,17 @@ def test_a_fault_that_stays_leaves_main_as_it_was(
     assert whole(hub, repo, 2)
 
 
+@pytest.mark.parametrize("path", ["/revision/main", "/preupload/", "/commit/", "/merge"])
+def test_a_hub_that_hangs_is_asked_again(path: str, commands: Commands, repo: str, tmp_path: Path) -> None:
+    """The client itself would wait for ever."""
+    hub = commands.hub
+    hub.add_fault(Fault(path, hang=True))
+    command = ("publish", folder(tmp_path / "one"), "--repo_id", repo)
+    said = commands.wait(commands.start(*command, HF_HUB_DOWNLOAD_TIMEOUT="2"))
+    assert said.code == 0, said.err
+    assert whole(hub, repo, 1) and not open_pulls(hub, repo)
+
+
 def test_a_line_that_is_cut_for_good_is_one_sentence_and_mended_by_the_next_run(
     commands: Commands, repo: str, tmp_path: Path
 ) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import sys
 import time
@@ -14,6 +15,12 @@ T = TypeVar("T")
 _AGAIN = (408, 425, 429, 500, 502, 503, 504)
 _TRIES = 6
 _LONGEST = 300.0  # a window of the Hub's rate limits
+_SILENCE = 120.0  # a commit may take the Hub a minute
+
+
+def silence() -> float:
+    """The seconds without a byte after which a line counts as cut: `HF_HUB_DOWNLOAD_TIMEOUT`, if that is set."""
+    return float(os.environ.get("HF_HUB_DOWNLOAD_TIMEOUT") or _SILENCE)
 
 
 class ConflictError(Exception):
@@ -25,20 +32,21 @@ class NotThereError(UsageError):
 
 
 def api() -> Any:
-    """A client with the token of the standard places (`HF_TOKEN`, `hf auth login`).
+    """A client with the token of the standard places (`HF_TOKEN`, `hf auth login`); it does not wait for ever.
 
     Raises:
         UsageError: An extra is missing, or `HF_HUB_OFFLINE` is set.
     """
     try:
         from huggingface_hub import HfApi, constants
-        from huggingface_hub.utils import disable_progress_bars
+        from huggingface_hub.utils import disable_progress_bars, get_session, httpx
     except ImportError as error:
         raise missing_extra("attribution", error) from error
     if constants.HF_HUB_OFFLINE:
         raise UsageError("HF_HUB_OFFLINE is set, so the Hub cannot be asked; unset it")
     if not sys.stderr.isatty():
         disable_progress_bars()
+    get_session().timeout = httpx.Timeout(silence())  # the client's own default is none
     return HfApi()
 
 

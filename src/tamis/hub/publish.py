@@ -14,7 +14,7 @@ from typing import Any
 
 from tamis.errors import UsageError, WorkError
 from tamis.hub.bundle import CARD, Bundle, checksums, gather, size_of
-from tamis.hub.calls import ConflictError, NotThereError, api, asked
+from tamis.hub.calls import ConflictError, NotThereError, api, asked, silence
 from tamis.hub.check import check_bundle, check_configs
 from tamis.hub.configs import config_names, merged
 from tamis.hub.front_matter import split
@@ -110,14 +110,14 @@ class _Release:
         """
         recipe, bundle = self._recipe, self._bundle
         try:
-            about = asked(self.repo_id, self._api.repo_info, **self._where)
+            about = asked(self.repo_id, self._api.repo_info, **self._where, timeout=silence())
         except NotThereError:
             self._may_write_new()
             _refuse_open(bundle, recipe, there=None)
             sdk = {"space_sdk": bundle.metadata.get("sdk")} if recipe.repo_type == "space" else {}
             create = self._api.create_repo
             asked(recipe.repo_id, create, **self._where, private=recipe.private, exist_ok=True, **sdk)
-            about = asked(self.repo_id, self._api.repo_info, **self._where)
+            about = asked(self.repo_id, self._api.repo_info, **self._where, timeout=silence())
         else:
             self.repo_id = about.id
             asked(about.id, self._api.auth_check, **self._where, write=True)
@@ -146,7 +146,9 @@ class _Release:
             ConflictError: Somebody else's commit came in between.
         """
         recipe = self._recipe
-        head = asked(self.repo_id, self._api.repo_info, **self._where, revision=recipe.revision).sha
+        head = asked(
+            self.repo_id, self._api.repo_info, **self._where, timeout=silence(), revision=recipe.revision
+        ).sha
         there = self._tree(head)
         card = self._card_on(head, there)
         operations, sent, deleted = self._operations(card, there)
@@ -169,13 +171,18 @@ class _Release:
             for part in rest:
                 commit = self._commit(part, title, revision=opened.pr_revision, parent_commit=commit).oid
             self._check(commit, card)
-            if asked(self.repo_id, self._api.repo_info, **self._where, revision="main").sha != head:
+            if (
+                asked(self.repo_id, self._api.repo_info, **self._where, timeout=silence(), revision="main").sha
+                != head
+            ):
                 raise ConflictError(f"{self.repo_id}: main moved")
             self._merge(opened.pr_num)
         except BaseException:
             self._close(opened.pr_num)
             raise
-        merged_at = str(asked(self.repo_id, self._api.repo_info, **self._where, revision="main").sha)
+        merged_at = str(
+            asked(self.repo_id, self._api.repo_info, **self._where, timeout=silence(), revision="main").sha
+        )
         if self._differing(card, self._tree(merged_at)):
             raise ConflictError(f"{self.repo_id}: main moved while the release was merged")
         self._close_earlier(opened.pr_num)
