@@ -65,7 +65,8 @@ def test_a_selection_needs_no_extra(bin_folder: Path, tmp_path: Path) -> None:
         | {"index": list(range(10)), "score": [i / 10 for i in range(10)], "order": list(range(10))}
         | {"rank": [i / 10 for i in range(10)], "flags": [[]] * 10}
     )
-    metadata = {"orientation": "the highest scores are removed", "digest": "0", "source": {}}
+    metadata: dict[str, object] = {"orientation": "the highest scores are removed", "digest": "0", "source": {}}
+    metadata |= {"index": "1", "target": ["2"], "similarity": "cosine", "aggregate": "mean"}
     pq.write_table(table.replace_schema_metadata({b"tamis": json.dumps(metadata)}), tmp_path / "scores.parquet")
     pq.write_table(pa.table({"row_id": pa.array([], pa.string())}), tmp_path / "excluded.parquet")
     command = (bin_folder / "tamis", "select", "--scores", tmp_path, "--ratio", "0.3")
