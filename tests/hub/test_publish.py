@@ -310,6 +310,8 @@ def test_what_tamis_did_not_make_is_not_touched(commands: Commands, repo: str, t
     make(hub, repo, {"README.md": b"---\nlicense: mit\n---\n", "data/mine.csv": b"a\n1\n"})
     before = head(hub, repo)
     assert "--replace" in commands.refused(2, "publish", one, "--repo_id", repo, "--private", "--gated", "auto")
+    assert "--replace" in commands.refused(2, "publish", one, "--repo_id", repo, "--revision", "next")
+    assert [one["name"] for one in call(hub, "GET", f"/api/datasets/{repo}/refs").json()["branches"]] == ["main"]
     about = call(hub, "GET", f"/api/datasets/{repo}").json()
     assert head(hub, repo) == before and not about["private"] and not about["gated"]
     commands.done("publish", one, "--repo_id", repo, "--replace")

@@ -110,27 +110,33 @@ class _Release:
         """
         recipe, bundle = self._recipe, self._bundle
         try:
-            about = asked(self.repo_id, self._api.repo_info, **self._where, timeout=silence())
+            about = self._about()
         except NotThereError:
             self._may_write_new()
             _refuse_open(bundle, recipe, there=None)
             sdk = {"space_sdk": bundle.metadata.get("sdk")} if recipe.repo_type == "space" else {}
             create = self._api.create_repo
             asked(recipe.repo_id, create, **self._where, private=recipe.private, exist_ok=True, **sdk)
-            about = asked(self.repo_id, self._api.repo_info, **self._where, timeout=silence())
+            about = self._about()
         else:
             self.repo_id = about.id
             asked(about.id, self._api.auth_check, **self._where, write=True)
             _refuse_open(bundle, recipe, there=about)
-            self._card_on(about.sha, self._tree(about.sha))  # before any setting of somebody else's is changed
         self.repo_id = str(about.id)
         change: dict[str, Any] = {"gated": recipe.gated} if recipe.gated and about.gated != recipe.gated else {}
         change |= {"private": True} if recipe.private and not about.private else {}
+        if change or recipe.revision != "main":  # never in a repository that is somebody else's
+            self._card_on(about.sha, self._tree(about.sha))
         if change:
             asked(self.repo_id, self._api.update_repo_settings, **self._where, **change)
         if recipe.revision != "main":
             asked(self.repo_id, self._api.create_branch, **self._where, branch=recipe.revision, exist_ok=True)
         return self.repo_id
+
+    def _about(self, revision: str | None = None) -> Any:
+        """What the Hub says of the repository; its `sha` is the commit that the revision is now."""
+        info = self._api.repo_info
+        return asked(self.repo_id, info, **self._where, revision=revision, timeout=silence())
 
     def _may_write_new(self) -> None:
         """Refuses a token that only reads, before anything is made."""
@@ -146,9 +152,7 @@ class _Release:
             ConflictError: Somebody else's commit came in between.
         """
         recipe = self._recipe
-        head = asked(
-            self.repo_id, self._api.repo_info, **self._where, timeout=silence(), revision=recipe.revision
-        ).sha
+        head = str(self._about(recipe.revision).sha)
         there = self._tree(head)
         card = self._card_on(head, there)
         operations, sent, deleted = self._operations(card, there)
@@ -171,18 +175,13 @@ class _Release:
             for part in rest:
                 commit = self._commit(part, title, revision=opened.pr_revision, parent_commit=commit).oid
             self._check(commit, card)
-            if (
-                asked(self.repo_id, self._api.repo_info, **self._where, timeout=silence(), revision="main").sha
-                != head
-            ):
+            if self._about("main").sha != head:
                 raise ConflictError(f"{self.repo_id}: main moved")
             self._merge(opened.pr_num)
         except BaseException:
             self._close(opened.pr_num)
             raise
-        merged_at = str(
-            asked(self.repo_id, self._api.repo_info, **self._where, timeout=silence(), revision="main").sha
-        )
+        merged_at = str(self._about("main").sha)
         if self._differing(card, self._tree(merged_at)):
             raise ConflictError(f"{self.repo_id}: main moved while the release was merged")
         self._close_earlier(opened.pr_num)

@@ -70,11 +70,12 @@ def release(recipe: ReleaseRecipe) -> Released:
     here = Path(recipe.manifest).parent
     done: list[Published] = []
     for i, artefact in enumerate(artefacts):  # of those that share a repository, the last brings the tag
-        asked = _asked(artefact, here, recipe.namespace)
+        last = artefact.name not in [later.name for later in artefacts[i + 1 :]]
+        asked = replace(_asked(artefact, here, recipe.namespace), tag=recipe.tag if last else None)
         try:
-            _refuse_unready(artefact, here, publish(replace(asked, dry_run=True)))
-            last = artefact.name not in [later.name for later in artefacts[i + 1 :]]
-            done.append(publish(replace(asked, dry_run=recipe.dry_run, tag=recipe.tag if last else None)))
+            made = publish(replace(asked, dry_run=True))
+            _refuse_unready(artefact, here, made)
+            done.append(made if recipe.dry_run else publish(asked))
         except (UsageError, WorkError) as error:
             return Released(done, f"{artefact.name}: {error}")
     return Released(done, None)
