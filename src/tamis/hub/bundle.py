@@ -14,11 +14,10 @@ from tamis.errors import UsageError
 from tamis.gradients.store import MANIFEST, GradientIndex, encode_manifest, is_index
 from tamis.hub import cards
 from tamis.hub.configs import config_names
-from tamis.hub.front_matter import split
+from tamis.hub.front_matter import CARD, HERE, split
 from tamis.hub.human_facts import read_human_facts
 from tamis.names import is_local, shown
 
-CARD = "README.md"
 _NOT_PUBLISHED = ("run.yaml",)  # it holds the folders of this machine
 _UNSAFE_WEIGHTS = (".bin", ".pt", ".pth", ".pkl", ".pickle", ".ckpt")
 _TOKEN = re.compile(rb"\bhf_[A-Za-z0-9]{16,}")
@@ -107,7 +106,7 @@ def gather(folder: Path, repo_type: str, repo_id: str, card: str | None = None) 
         files[MANIFEST] = _manifest(index)
     else:
         _refuse(folder / CARD, repo_type)
-    return Bundle(repo_type, files, text.replace(cards.HERE, repo_id), is_index=index is not None)
+    return Bundle(repo_type, files, text.replace(HERE, repo_id), is_index=index is not None)
 
 
 def _card_of(folder: Path) -> str:

@@ -17,14 +17,11 @@ import pyarrow.parquet as pq
 from tamis.errors import WorkError, missing_extra
 from tamis.gradients.join import EXCLUDED, ROWS
 from tamis.gradients.store import GradientIndex
-from tamis.hub.front_matter import dumped, join
+from tamis.hub.front_matter import HERE, dumped, join
 from tamis.hub.limits import limits
 from tamis.influence.scores import source_of
 from tamis.names import in_markdown, is_local, shown
 from tamis.recipe import PACKAGED_MODEL
-
-HERE = "path/to/this/folder"
-"""What stands in a card's lines of code for the place of its own folder or repository."""
 
 _FIRST = ("pretty_name", "license", "license_name", "license_link")
 _SIZES = ((3, "n<1K"), (4, "1K<n<10K"), (5, "10K<n<100K"), (6, "100K<n<1M"), (7, "1M<n<10M"))

@@ -17,8 +17,8 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from tamis.errors import UsageError
-from tamis.hub.front_matter import join
-from tamis.hub.published import CARD, Published, open_published
+from tamis.hub.front_matter import CARD, HERE, join
+from tamis.hub.published import Published, open_published
 from tamis.names import in_markdown, shown
 from tamis.permalink import query
 from tamis.provenance import claim_folder, whole, write_whole
@@ -37,7 +37,7 @@ and what is not established stands there.
 ```python
 from datasets import load_dataset
 
-rows = load_dataset("path/to/this/folder")
+rows = load_dataset("{here}")
 ```
 """
 
@@ -292,6 +292,7 @@ def _card(done: Downloaded, there: Published, made: Mapping[str, Any], file: str
     }
     subset = [one for key in ("source", "language") for one in made["recipe"].get(key, [])]
     body = TEXT.format(
+        here=HERE,
         name=name,
         removed=done.removed,
         sieved=done.sieved,

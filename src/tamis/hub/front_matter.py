@@ -8,6 +8,10 @@ import yaml
 
 from tamis.provenance import Dumper
 
+CARD = "README.md"
+HERE = "path/to/this/folder"
+"""What stands in a card's lines of code for the place of its own folder or repository."""
+
 _LINE = "---\n"
 
 

@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import Any
 
 from tamis.errors import UsageError, WorkError
-from tamis.hub.bundle import CARD, Bundle, checksums, gather, size_of
+from tamis.hub.bundle import Bundle, checksums, gather, size_of
 from tamis.hub.calls import ConflictError, NotThereError, api, asked, silence
 from tamis.hub.check import check_bundle, check_configs
 from tamis.hub.configs import config_names, merged
-from tamis.hub.front_matter import split
+from tamis.hub.front_matter import CARD, split
 from tamis.recipe import PublishRecipe
 
 _ROUNDS = 12

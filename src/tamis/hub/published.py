@@ -13,11 +13,10 @@ import pyarrow.parquet as pq
 from tamis.errors import UsageError, WorkError
 from tamis.hub.configs import configs, paths_of
 from tamis.hub.fetch import commit_of, is_repo_id
-from tamis.hub.front_matter import split
+from tamis.hub.front_matter import CARD, split
 from tamis.hub.ranges import Files, FolderFiles, HubFiles, Ranged, text_of
 from tamis.permalink import block_of, parse, query
 
-CARD = "README.md"
 _COLUMNS = ("order", "rank", "reason", "source", "language")
 _LICENCE = ("license", "license_name", "license_link")
 _COUNTS = ("rows_sieved", "named_by_keep", "named_by_remove")
