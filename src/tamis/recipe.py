@@ -67,8 +67,8 @@ class EmbedRecipe:
     dry_run: bool = False
 
     def __post_init__(self) -> None:
-        _at_least(self, 1, "last_k", "proj_dim", "max_samples", "batch_tokens", "shard_rows")
-        _at_least(self, 2, "max_length")
+        at_least(self, 1, "last_k", "proj_dim", "max_samples", "batch_tokens", "shard_rows")
+        at_least(self, 2, "max_length")
 
 
 @dataclass(frozen=True)
@@ -116,7 +116,7 @@ class ScoreRecipe:
     recipe: str | None = None
 
     def __post_init__(self) -> None:
-        _at_least(self, 1, "topk")
+        at_least(self, 1, "topk")
         object.__setattr__(self, "target", [self.target] if isinstance(self.target, str) else [*self.target])
         object.__setattr__(self, "weight", [float(weight) for weight in self.weight])
 
@@ -176,7 +176,7 @@ class ExportRecipe:
     variant: str | None = None
 
     def __post_init__(self) -> None:
-        _at_least(self, 1, "row_group_rows")
+        at_least(self, 1, "row_group_rows")
         if self.variant is not None and not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_]*", self.variant):
             raise UsageError(f"--variant {self.variant}: letters, digits and _ only")
 
@@ -267,9 +267,9 @@ class PublishRecipe:
     dry_run: bool = False
 
     def __post_init__(self) -> None:
-        _one_of("repo_type", self.repo_type, ("dataset", "model", "space"))
+        one_of("repo_type", self.repo_type, ("dataset", "model", "space"))
         if self.gated is not None:
-            _one_of("gated", self.gated, ("auto", "manual"))
+            one_of("gated", self.gated, ("auto", "manual"))
         if not re.fullmatch(r"[\w.-]+/[\w.-]+", self.repo_id):
             raise UsageError(f"--repo_id {self.repo_id}: not a repository's name, such as my-name/my-data")
 
@@ -311,12 +311,14 @@ class HubRecipe:
 Recipe = EmbedRecipe | ScoreRecipe | SelectRecipe | ExportRecipe | DownloadRecipe | ReportRecipe
 
 
-def _one_of(name: str, value: str, known: tuple[str, ...]) -> None:
+def one_of(name: str, value: str, known: tuple[str, ...]) -> None:
+    """Refuses a value that is not one of those known."""
     if value not in known:
         raise UsageError(f"--{name} {value}: not one of {', '.join(known)}")
 
 
-def _at_least(recipe: object, least: int, *names: str) -> None:
+def at_least(recipe: object, least: int, *names: str) -> None:
+    """Refuses fields that are there and less than the least."""
     for name in names:
         value = getattr(recipe, name)
         if value is not None and value < least:

@@ -9,12 +9,14 @@ from pathlib import Path
 
 import pytest
 import torch
-from test_embed import chat, contents, factors, write
+from test_embed import factors
 from torch import nn
 from torch.nn.modules.module import register_module_forward_pre_hook
 from transformers.models.llama.modeling_llama import LlamaDecoderLayer
 
+import pools
 import tiny
+from pools import chat, contents, write
 from tamis import cli
 from tamis.gradients.embed import embed, estimate
 from tamis.gradients.store import GradientIndex
@@ -57,17 +59,8 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> EmbedRecipe:
     rows = [chat(i) for i in range(24)]
     rows[20]["messages"][1]["content"] += " yes" * 40  # type: ignore[index]
     write(folder / "pool.jsonl", rows)
-    recipe = EmbedRecipe(
-        dataset_name=str(folder / "pool.jsonl"),
-        output_dir=str(folder / "index"),
-        model_name_or_path=tiny.saved(folder / "model"),
-        last_k=2,
-        proj_dim=8,
-        max_length=256,
-        batch_tokens=100,
-        shard_rows=8,
-        device="cpu",
-    )
+    plain = pools.recipe(folder, str(folder / "pool.jsonl"), folder / "index")
+    recipe = replace(plain, last_k=2, max_length=256, batch_tokens=100, shard_rows=8)
     embed(recipe)
     return recipe
 

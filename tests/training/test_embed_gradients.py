@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-import tiny
+import pools
 from pools import chat, contents, write
 from tamis.gradients.embed import embed
 from tamis.recipe import EmbedRecipe, to_dict
@@ -28,16 +28,9 @@ def recipe(tmp_path_factory: pytest.TempPathFactory) -> EmbedRecipe:
     """A recipe of 122 rows, whose index is there."""
     folder = tmp_path_factory.mktemp("one-process")
     write(folder / "pool.jsonl", [chat(i) for i in range(122)])
-    made = EmbedRecipe(
-        dataset_name=str(folder / "pool.jsonl"),
-        output_dir=str(folder / "index"),
-        model_name_or_path=tiny.saved(folder / "model"),
-        last_k=2,
-        proj_dim=8,
-        max_length=64,
-        shard_rows=4,
-        device="cpu:0",  # named like a GPU that all processes share
-    )
+    plain = pools.recipe(folder, str(folder / "pool.jsonl"), folder / "index")
+    # The device is named like a GPU that all processes share.
+    made = replace(plain, last_k=2, max_length=64, shard_rows=4, device="cpu:0")
     embed(made)
     return made
 

@@ -18,12 +18,7 @@ _LONGEST = 300.0  # a window of the Hub's rate limits
 _SILENCE = 120.0  # a commit may take the Hub a minute
 
 
-def silence() -> float:
-    """The seconds without a byte after which a line counts as cut: `HF_HUB_DOWNLOAD_TIMEOUT`, if that is set."""
-    return float(os.environ.get("HF_HUB_DOWNLOAD_TIMEOUT") or _SILENCE)
-
-
-class ConflictError(Exception):
+class ConflictError(WorkError):
     """The repository changed in between: what was prepared has to be prepared anew."""
 
 
@@ -46,8 +41,20 @@ def api() -> Any:
         raise UsageError("HF_HUB_OFFLINE is set, so the Hub cannot be asked; unset it")
     if not sys.stderr.isatty():
         disable_progress_bars()
-    get_session().timeout = httpx.Timeout(silence())  # the client's own default is none
+    get_session().timeout = httpx.Timeout(_silence())  # the client's own default is none
     return HfApi()
+
+
+def about(repo_id: str, repo_type: str, revision: str | None = None, what: str | None = None) -> Any:
+    """What the Hub says of a repository; its `sha` is the commit that the revision is now.
+
+    Raises:
+        UsageError: There is no such repository or revision, or no right to see it (`NotThereError`).
+        WorkError: The Hub cannot be reached.
+    """
+    where = {"repo_type": repo_type, "revision": revision}
+    # Of all calls only this one would wait for ever if it is not told otherwise.
+    return asked(what or repo_id, api().repo_info, repo_id, **where, timeout=_silence())
 
 
 def asked(what: str, call: Callable[..., T], *arguments: Any, **options: Any) -> T:
@@ -116,6 +123,11 @@ def refusal(what: str, error: Any) -> UsageError | WorkError:
     if status == 402:
         return WorkError(f"{what}: the Hub wants a paid plan for this (402)")
     return WorkError(f"{what}: the Hub refused ({_reason(error)})")
+
+
+def _silence() -> float:
+    """The seconds without a byte after which a line counts as cut: `HF_HUB_DOWNLOAD_TIMEOUT`, if that is set."""
+    return float(os.environ.get("HF_HUB_DOWNLOAD_TIMEOUT") or _SILENCE)
 
 
 def _reason(error: Any) -> str:

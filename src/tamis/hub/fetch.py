@@ -11,7 +11,7 @@ from typing import Any
 from tamis.errors import UsageError, WorkError, missing_extra
 from tamis.gradients.join import EXCLUDED, ROWS
 from tamis.gradients.store import MANIFEST
-from tamis.hub.calls import api, asked
+from tamis.hub.calls import about, api, asked
 
 _INDEX_FILES = [MANIFEST, ROWS, EXCLUDED, "shard-*.safetensors"]
 _FILE = re.compile(r"\.(jsonl|json|csv|parquet|yaml|yml|md|txt)$", re.IGNORECASE)
@@ -70,7 +70,7 @@ def commit_of(name: str, revision: str | None = None) -> str:
         WorkError: The Hub cannot be reached.
     """
     what = f"{name}: no such file or folder here, and on the Hub"
-    return str(asked(what, api().repo_info, name, repo_type="dataset", revision=revision).sha)
+    return str(about(name, "dataset", revision, what).sha)
 
 
 def _index(name: str, revision: str | None, or_rows: bool = False) -> Found | None:

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
 import yaml
 
 from tamis.errors import UsageError, WorkError
-from tamis.hub.front_matter import split
-from tamis.hub.publish import Published, publish
+from tamis.hub.publish import Published, Ready, prepare, send
 from tamis.recipe import PublishRecipe, ReleaseRecipe
 
 _OWN = "tamis"  # in every name: the authors' repositories have names without it
@@ -71,11 +70,10 @@ def release(recipe: ReleaseRecipe) -> Released:
     done: list[Published] = []
     for i, artefact in enumerate(artefacts):  # of those that share a repository, the last brings the tag
         last = artefact.name not in [later.name for later in artefacts[i + 1 :]]
-        asked = replace(_asked(artefact, here, recipe.namespace), tag=recipe.tag if last else None)
         try:
-            made = publish(replace(asked, dry_run=True))
-            _refuse_unready(artefact, here, made)
-            done.append(made if recipe.dry_run else publish(asked))
+            ready = prepare(_asked(artefact, here, recipe, tag=recipe.tag if last else None))
+            _refuse_unready(artefact, here, ready)
+            done.append(send(ready))
         except (UsageError, WorkError) as error:
             return Released(done, f"{artefact.name}: {error}")
     return Released(done, None)
@@ -115,32 +113,34 @@ def _artefact(path: Path, given: Mapping[str, Any]) -> Artefact:
     return artefact
 
 
-def _refuse_unready(artefact: Artefact, here: Path, made: Published) -> None:
+def _refuse_unready(artefact: Artefact, here: Path, ready: Ready) -> None:
     """Refuses what is not what the manifest says.
 
     Args:
         artefact: What the manifest says.
         here: The manifest's folder.
-        made: What a dry run says.
+        ready: What would be published.
 
     Raises:
         UsageError: Its recipe is not there, or its licence or its rows are others.
     """
     if not (here / artefact.recipe).is_file():
         raise UsageError(f"not ready: {here / artefact.recipe} is not there")
-    metadata = split(made.card)[0]
-    if metadata.get("license") != artefact.license:
-        raise UsageError(f"not ready: its card has the licence {metadata.get('license')}, not {artefact.license}")
-    largest = max(made.rows.values(), default=None)
+    licence = ready.bundle.metadata.get("license")
+    if licence != artefact.license:
+        raise UsageError(f"not ready: its card has the licence {licence}, not {artefact.license}")
+    largest = max(ready.rows.values(), default=None)
     if artefact.rows is not None and largest != artefact.rows:
         raise UsageError(f"not ready: its largest config has {largest} rows, not {artefact.rows}")
 
 
-def _asked(artefact: Artefact, here: Path, namespace: str) -> PublishRecipe:
+def _asked(artefact: Artefact, here: Path, recipe: ReleaseRecipe, tag: str | None) -> PublishRecipe:
     return PublishRecipe(
         str(here / artefact.folder),
-        f"{namespace}/{artefact.name}",
+        f"{recipe.namespace}/{artefact.name}",
         repo_type=_REPO_TYPES[artefact.kind],
+        tag=tag,
+        dry_run=recipe.dry_run,
         private=artefact.private,
         gated=artefact.gated,
         public=artefact.public,

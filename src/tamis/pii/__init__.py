@@ -1,0 +1,1 @@
+"""MathEd-PII: find the person in tutoring chat, and keep the maths."""

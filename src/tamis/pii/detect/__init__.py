@@ -1,0 +1,1 @@
+"""Five ways to find personal data in a session, behind one protocol."""

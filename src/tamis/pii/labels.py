@@ -1,0 +1,44 @@
+"""The names of what is personal, and how they map from and to Presidio's."""
+
+from __future__ import annotations
+
+LABELS = (
+    "PERSON",
+    "LOCATION",
+    "SCHOOL",
+    "EMAIL_ADDRESS",
+    "PHONE_NUMBER",
+    "URL",
+    "USERNAME",
+    "DATE_OF_BIRTH",
+    "AGE",
+    "ID_NUMBER",
+    "US_SSN",
+    "IP_ADDRESS",
+    "CREDIT_CARD",
+)
+
+STRUCTURED = ("EMAIL_ADDRESS", "PHONE_NUMBER", "URL", "ID_NUMBER", "US_SSN", "IP_ADDRESS", "CREDIT_CARD")
+"""The labels whose shape alone says much; their recall is pooled, since each has few spans."""
+
+FROM_PRESIDIO = {label: label for label in LABELS} | {
+    "AU_ABN": "ID_NUMBER",
+    "AU_ACN": "ID_NUMBER",
+    "AU_MEDICARE": "ID_NUMBER",
+    "AU_TFN": "ID_NUMBER",
+    "CRYPTO": "ID_NUMBER",
+    "DATE_TIME": "DATE_OF_BIRTH",
+    "IBAN_CODE": "ID_NUMBER",
+    "MAC_ADDRESS": "IP_ADDRESS",
+    "MEDICAL_LICENSE": "ID_NUMBER",
+    "ORGANIZATION": "SCHOOL",
+    "UK_NHS": "ID_NUMBER",
+    "US_BANK_NUMBER": "ID_NUMBER",
+    "US_DRIVER_LICENSE": "ID_NUMBER",
+    "US_ITIN": "US_SSN",
+    "US_PASSPORT": "ID_NUMBER",
+}
+"""Presidio's entity -> our label. What is missing here (NRP: nationality, religion, politics) has none."""
+
+TO_PRESIDIO = {label: label for label in LABELS} | {"DATE_OF_BIRTH": "DATE_TIME", "SCHOOL": "ORGANIZATION"}
+"""Our label -> Presidio's entity; AGE, ID_NUMBER and USERNAME are entities of our own recognisers there."""
