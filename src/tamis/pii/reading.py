@@ -252,7 +252,7 @@ def _grouped(source: Source, layout: Layout, first: Record, records: Iterator[Re
         if layout.turns is None:
             part.add(record, layout, record.fields, ())
         else:
-            for i, turn in enumerate(record.fields.get(layout.turns) or []):
+            for i, turn in enumerate(turns or ()):
                 part.add(record, layout, turn, (layout.turns, i))
         if layout.scanned:
             part.add_columns(layout)
