@@ -269,13 +269,9 @@ def _session_of(source: Source, layout: Layout, record: Record) -> str:
     """The name of the session that a row is, or belongs to."""
     given = record.fields.get("session_id")
     if given is None and layout.turns is not None:
-        given = next(
-            (record.fields[key] for key in ("id", "conversation_id") if record.fields.get(key) is not None), None
-        )
-        turns = record.fields.get(layout.turns)
-        if given is None and _is_turns(turns):
-            given = next((turn["session_id"] for turn in turns if turn.get("session_id") is not None), None)
-    if given is None and layout.probe:
+        turns = record.fields.get(layout.turns) or ()
+        given = next((turn["session_id"] for turn in turns if turn.get("session_id") is not None), None)
+    if given is None and (layout.turns is not None or layout.probe):
         given = record.fields.get("id")
     if given is not None and given != "":
         return str(given)
