@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tamis.pii.detect import net, numbers
+from tamis.pii.detect import dates, net, numbers, places
 from tamis.pii.detect.cues import View
 from tamis.pii.spans import Span
 
@@ -12,7 +12,8 @@ from tamis.pii.spans import Span
 def find(views: Sequence[View]) -> list[list[Span]]:
     """The spans of each message that have a shape, those below the threshold too."""
     pieces = numbers.split([(seen.role, seen.content) for seen in views])
-    return [
-        [*net.find(seen.content), *numbers.find(seen.content), *pieces.get(seen.index, ())]
-        for seen in views
-    ]
+    found = []
+    for place, seen in enumerate(views):
+        spans = [*net.find(seen.content), *numbers.find(seen.content), *pieces.get(place, ())]
+        found.append([*spans, *dates.find(views, place), *places.find(views, place)])
+    return found
