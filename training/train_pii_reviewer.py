@@ -34,7 +34,7 @@ class ReviewerRecipe:
     Args:
         output_dir: Where `reviewer.json` goes; the model's folder, for `tamis redact` to find it.
         model: The folder of the token model that proposes; the one that comes with tamis, if None.
-        dataset_name: Annotated sessions that the model was not trained on, beside the synthetic ones; may be repeated.
+        dataset_name: Annotated sessions that the model was not trained on, beside synthetic ones. May be repeated.
         sessions: Synthetic sessions of each density.
         density: Spans a message in synthetic sessions. May be repeated.
         templates: Of which templates: `review`, or as of the generator.
