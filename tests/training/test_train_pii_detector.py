@@ -47,7 +47,9 @@ def recipe(tmp_path_factory: pytest.TempPathFactory) -> dict[str, object]:
     }
 
 
-def call(name: str, recipe: dict[str, object], folder: Path, capsys: pytest.CaptureFixture[str]) -> dict[str, object]:
+def call(
+    name: str, recipe: dict[str, object], folder: Path, capsys: pytest.CaptureFixture[str]
+) -> dict[str, object]:
     (folder / "recipe.yaml").write_text(yaml.safe_dump(recipe))
     assert script(name).main(["--config", str(folder / "recipe.yaml"), "--format", "json"]) == 0
     said = [line for line in capsys.readouterr().out.splitlines() if line.startswith('{"wrote"')]
