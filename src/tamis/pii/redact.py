@@ -1,4 +1,4 @@
-"""A data set without what is personal in it: read, redacted session by session, written in the form that it had."""
+"""A data set without what is personal in it: read, redacted session by session, written in its own form."""
 
 from __future__ import annotations
 
@@ -106,9 +106,7 @@ def build(recipe: RedactRecipe, key: bytes, detector: Detector | None = None) ->
 def _refuse_paths(recipe: RedactRecipe) -> None:
     folder = Path(recipe.output_dir).absolute()
     if recipe.surrogate_map and folder in Path(recipe.surrogate_map).absolute().parents:
-        raise UsageError(
-            f"--surrogate_map {recipe.surrogate_map}: lies in --output_dir, which may be published; name another place"
-        )
+        raise UsageError(f"--surrogate_map {recipe.surrogate_map}: lies in --output_dir, which may be published")
     for flag in ("spans_output", "surrogate_map"):
         path = getattr(recipe, flag)
         if path and not Path(path).absolute().parent.is_dir() and Path(path).absolute().parent != folder:
