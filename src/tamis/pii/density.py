@@ -86,11 +86,15 @@ def _expressions(whole: str, starts: Places, lengths: Sequence[int]) -> tuple[Pl
             found += [(*match.span(), weight) for match in pattern.finditer(whole)]
     if not found:
         return np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0)
-    begin, end = np.array([place[:2] for place in sorted(found)], dtype=np.int64).T
-    weights = np.array([weight for *_, weight in sorted(found)])
+    ordered = sorted(found)
+    begin: Places = np.array([a for a, *_ in ordered], dtype=np.int64)
+    end: Places = np.array([b for _, b, _ in ordered], dtype=np.int64)
+    weights: Floats = np.array([weight for *_, weight in ordered], dtype=np.float64)
     reached = np.maximum.accumulate(end)
     first = np.flatnonzero(np.concatenate([[True], begin[1:] > reached[:-1]]))
-    return begin[first], np.maximum.reduceat(end, first), np.maximum.reduceat(weights, first)
+    last: Places = np.maximum.reduceat(end, first)
+    greatest: Floats = np.maximum.reduceat(weights, first)
+    return begin[first], last, greatest
 
 
 def _without(whole: str, begin: Places, end: Places) -> str:

@@ -68,13 +68,22 @@ def segment_all(
     *,
     threshold: float | None = None,
     similarity: float | None = None,
+    length: float | None = None,
 ) -> list[list[Segmented]]:
-    """What `segment` gives for each of many sessions; densities and embeddings are taken of all at once."""
+    """What `segment` gives for each of many sessions; densities and embeddings are taken of all at once.
+
+    Args:
+        sessions: The sessions.
+        embed: Makes the embeddings, or None.
+        threshold: The density of an anchor.
+        similarity: The least cosine of a neighbour.
+        length: How much a message's words count in its density.
+    """
     limits = vocabulary()["thresholds"]
     least = limits["density"] if threshold is None else threshold
     near = limits["similarity"] if similarity is None else similarity
     texts = [message.content for session in sessions for message in session]
-    dense = density(texts)
+    dense = density(texts, length)
     vectors = embed(texts) if embed and texts else None
     found: list[list[Segmented]] = []
     start = 0
