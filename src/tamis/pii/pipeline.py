@@ -11,8 +11,8 @@ LocalPipelineExecutor(
 ).run()
 ```
 
-Documents with one `session_id` in their metadata that follow one another are one session; a document without one is a
-session of its own. A list of messages in the metadata (`messages`, `transcript`) is redacted too.
+Documents with one `session_id` in their metadata that follow one another are one session; a document without one
+is a session of its own. A list of messages in the metadata (`messages`, `transcript`) is redacted too.
 """
 
 from __future__ import annotations
