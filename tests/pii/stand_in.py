@@ -36,4 +36,4 @@ class Words:
         ]
 
 
-PEOPLE = Words({"jamal(?: ortega)?": "PERSON", r"ortega\b": "PERSON", r"555-01\d\d": "PHONE_NUMBER"})
+PEOPLE = Words({"jamal(?: ortega)?": "PERSON", "ortega": "PERSON", r"555-01\d\d": "PHONE_NUMBER"})
