@@ -32,12 +32,16 @@ def test_each_operator_replaces_the_spans_and_nothing_else() -> None:
     assert made("mask") == f"hi {'█' * 5}, x=<PERSON> and {'█' * 5}"
     assert made("keep") == TEXT
     assert re.fullmatch(r"hi (<PERSON:[0-9a-f]{16}>), x=<PERSON> and \1", made("hash"))
-    assert re.fullmatch(r"hi ([A-Z][a-z]+), x=<PERSON> and \1", made("surrogate")) and "Jamal" not in made("surrogate")
+    assert re.fullmatch(r"hi ([A-Z][a-z]+), x=<PERSON> and \1", made("surrogate")) and "Jamal" not in made(
+        "surrogate"
+    )
     assert made("tag", spans=[Span(3, 8, "NO_LABEL")]).startswith("hi <PII>")
 
 
 def test_a_hash_is_one_value_under_one_key() -> None:
-    assert made("hash", "Jamal JAMAL", [Span(0, 5, "PERSON"), Span(6, 11, "PERSON")]).count(made("hash")[3:28]) == 2
+    assert (
+        made("hash", "Jamal JAMAL", [Span(0, 5, "PERSON"), Span(6, 11, "PERSON")]).count(made("hash")[3:28]) == 2
+    )
     assert made("hash") != made("hash", key=KEY + b"x")
 
 
@@ -71,7 +75,9 @@ def test_what_is_outside_spans_comes_out_byte_for_byte(case: tuple[str, list[Spa
     (new,) = Operator(name, KEY).replacements(session(text), [spans])
     result, offsets = applied(text, spans, new)
     assert [result[start:end] for *_, start, end in offsets] == new
-    back, _ = applied(result, [Span(start, end, "") for *_, start, end in offsets], [text[o[0] : o[1]] for o in offsets])
+    back, _ = applied(
+        result, [Span(start, end, "") for *_, start, end in offsets], [text[o[0] : o[1]] for o in offsets]
+    )
     assert back == text
     for span, (start, end, new_start, new_end) in zip(spans, offsets, strict=True):
         assert moved(offsets, span.start, span.end) == (new_start, new_end)

@@ -16,10 +16,11 @@ from tamis.pii.reading import read_sessions
 from tamis.pii.sessions import Annotated
 from tamis.pii.spans import Span
 
+SPANS = [{"start": 6, "end": 11, "label": "PERSON"}]
 TURNS = [
-    {"role": "student", "content": "hi im Jamal", "sequence_id": 0, "spans": [{"start": 6, "end": 11, "label": "PERSON"}]},
+    {"role": "student", "content": "hi im Jamal", "sequence_id": 0, "spans": SPANS},
     {"role": "tutor", "content": "3 + 4 = 7", "sequence_id": 1, "spans": []},
-]  # fmt: skip
+]
 GOLD = Span(6, 11, "PERSON")
 
 
@@ -116,7 +117,12 @@ def test_columns_of_ids_say_which_session_a_row_belongs_to(tmp_path: Path) -> No
 def test_a_line_of_text_is_a_message(tmp_path: Path) -> None:
     path = tmp_path / "log.txt"
     path.write_bytes("\ufeffone\r\n\n\N{SEE-NO-EVIL MONKEY} \u202bשלום\u2028x\nlast".encode())
-    assert [text for *_, text in contents(str(path))] == ["one", "", "\N{SEE-NO-EVIL MONKEY} \u202bשלום\u2028x", "last"]
+    assert [text for *_, text in contents(str(path))] == [
+        "one",
+        "",
+        "\N{SEE-NO-EVIL MONKEY} \u202bשלום\u2028x",
+        "last",
+    ]
 
 
 def test_a_folder_of_parquet_files_and_a_saved_data_set_are_read(tmp_path: Path) -> None:
@@ -157,11 +163,17 @@ def spans(*offsets: tuple[int, int]) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("rows", "sentence"),
     [
-        ([spans((0, 6))], "line 1, message 1: annotation 1: a span from 0 to 6 lies outside a text of 5 characters"),
+        (
+            [spans((0, 6))],
+            "line 1, message 1: annotation 1: a span from 0 to 6 lies outside a text of 5 characters",
+        ),
         ([spans((0, 5), (3, 3))], "line 1, message 1: annotation 2: a span from 3 to 3 lies outside"),
         ([transcript({"start": 5, "end": 10, "label": "PERSON", "text": "Jamal"})], "its text is not what stands"),
         ([{"id": "a", "content": "x"}, {"id": "a", "content": "y"}], "line 2: its id stands twice"),
-        ([{"session_id": "a", "messages": [{"content": "x", "sequence_id": 1}] * 2}], "message 2: the sequence_id 1"),
+        (
+            [{"session_id": "a", "messages": [{"content": "x", "sequence_id": 1}] * 2}],
+            "message 2: the sequence_id 1",
+        ),
         ([{"content": "a"}, {"content": ["b"]}], "line 2: content is not text but list"),
         ([{"content": "a"}, {"other": "b"}], "line 2: content is not there"),
         ([{"content": "a"}, ["b"]], "line 2: is not an object"),

@@ -64,7 +64,9 @@ def table(texts: list[str], end: str = "\n") -> bytes:
 
 def parquet(rows: list[Any]) -> bytes:
     stream = io.BytesIO()
-    pq.write_table(pa.Table.from_pylist(rows).append_column("at", pa.array([1] * len(rows), pa.timestamp("ns"))), stream)
+    pq.write_table(
+        pa.Table.from_pylist(rows).append_column("at", pa.array([1] * len(rows), pa.timestamp("ns"))), stream
+    )
     return stream.getvalue()
 
 
@@ -106,7 +108,10 @@ def moved(row: dict[str, Any]) -> dict[str, Any]:
 
 FORMS = {
     "a.jsonl": (jsonl(sessions(SAID)), jsonl([moved(row) for row in sessions(TAGGED)])),
-    "b.jsonl": (json.dumps({"id": "p", "text": SAID[0]}).encode(), json.dumps({"id": "p", "text": TAGGED[0]}).encode()),
+    "b.jsonl": (
+        json.dumps({"id": "p", "text": SAID[0]}).encode(),
+        json.dumps({"id": "p", "text": TAGGED[0]}).encode(),
+    ),
     "c.jsonl": (
         json.dumps({"text": SAID[0]}, separators=(",", ":")).encode() + b"\r\n",
         json.dumps({"text": TAGGED[0]}, separators=(",", ":")).encode() + b"\r\n",
@@ -206,17 +211,29 @@ def test_many_processes_write_the_same_bytes_as_one(made: Made, key: str) -> Non
 
 
 def test_text_columns_that_nobody_looked_at_are_listed(made: Made) -> None:
-    row = {**sessions(SAID, ("s-1",))[0], "title": "Jamal's homework", "phone": 5550134999, "n": 7, "at": {"x": "y"}}
+    row = {
+        **sessions(SAID, ("s-1",))[0],
+        "title": "Jamal's homework",
+        "phone": 5550134999,
+        "n": 7,
+        "at": {"x": "y"},
+    }
     row["messages"][0] |= {"speaker": "Jamal", "role": "student"}
     content = jsonl([row])
     done = made("a.jsonl", content)
     assert done.unscanned == ["at.x", "messages.speaker", "phone", "source", "title"]
     facts = yaml.safe_load((done.folder / "run.yaml").read_text())["provenance"]
     assert facts["unscanned"] == done.unscanned
-    named = {"scan_columns": ["title", "messages.speaker"], "drop_columns": ["phone", "at"], "keep_columns": ["source"]}
+    named = {
+        "scan_columns": ["title", "messages.speaker"],
+        "drop_columns": ["phone", "at"],
+        "keep_columns": ["source"],
+    }
     done = made("a.jsonl", content, **named)
     (new,) = rows(done.file)
-    assert done.unscanned == [] and new["title"] == "<PERSON>'s homework" and "phone" not in new and "at" not in new
+    assert (
+        done.unscanned == [] and new["title"] == "<PERSON>'s homework" and "phone" not in new and "at" not in new
+    )
     assert new["messages"][0]["speaker"] == "<PERSON>" and new["n"] == 7
     columns = [one.get("column") for one in rows(done.folder / "spans.jsonl")]
     assert columns == [None, None, None, "messages.speaker", "title"]
@@ -256,7 +273,11 @@ def test_odd_text_comes_through(made: Made) -> None:
     assert new == [re.sub("jamal", "<PERSON>", text, flags=re.IGNORECASE) for text in odd]
 
 
-@given(st.lists(st.sampled_from(["jamal", "ortega", "3+4=7", "x^2", "\\frac{1}{2}", "<PERSON>", " ", "\n", "é", "\ud83d"])))
+@given(
+    st.lists(
+        st.sampled_from(["jamal", "ortega", "3+4=7", "x^2", "\\frac{1}{2}", "<PERSON>", " ", "\n", "é", "\ud83d"])
+    )
+)
 @settings(max_examples=60, deadline=None)
 def test_arithmetic_outside_spans_comes_out_byte_for_byte(words: list[str]) -> None:
     text = "".join(words)
@@ -274,7 +295,9 @@ def test_a_map_of_another_run_is_not_written_over(made: Made, tmp_path: Path, ke
     with pytest.raises(UsageError, match="is there, and not of this run"):
         made("a.txt", SAID[0].encode(), **where)
     with pytest.raises(UsageError, match="lies in --output_dir"):
-        redact(RedactRecipe("x", str(tmp_path), operator="surrogate", surrogate_map=str(tmp_path / "map2")), PEOPLE)
+        redact(
+            RedactRecipe("x", str(tmp_path), operator="surrogate", surrogate_map=str(tmp_path / "map2")), PEOPLE
+        )
 
 
 @pytest.mark.parametrize(
