@@ -38,7 +38,7 @@ def check(where: str, content: str, spans: Iterable[Span]) -> None:
     for span in spans:
         if not 0 <= span.start < span.end <= len(content):
             raise UsageError(
-                f"{where}: a span from {span.start} to {span.end} is not inside a text of {len(content)} characters"
+                f"{where}: a span from {span.start} to {span.end} lies outside a text of {len(content)} characters"
             )
 
 
@@ -82,9 +82,9 @@ def from_utf16(text: str, offset: int) -> int:
     """A UTF-16 offset as code points; one that falls inside a surrogate pair counts as before it.
 
     Raises:
-        UsageError: The offset is outside the text.
+        UsageError: The offset lies outside the text.
     """
     ends = [0, *accumulate(1 + (ord(c) > 0xFFFF) for c in text)]
     if not 0 <= offset <= ends[-1]:
-        raise UsageError(f"the UTF-16 offset {offset} is outside a text of {ends[-1]} units")
+        raise UsageError(f"the UTF-16 offset {offset} lies outside a text of {ends[-1]} units")
     return bisect_right(ends, offset) - 1
