@@ -181,7 +181,8 @@ class EndpointChat:
     """An endpoint that speaks OpenAI's protocol (vLLM, TGI, Ollama, Inference Endpoints), or one of the providers.
 
     A request is sent again, for a bounded time, where the server is busy or does not answer. The answer's form is
-    asked for as a JSON schema; where the server knows none, it is asked without.
+    asked for as a JSON schema, which the client writes as TGI reads it for an endpoint (others take it for "some
+    JSON"), and as OpenAI does for a provider; where the server knows none, it is asked without.
 
     Attributes:
         name: As `Chat`.
@@ -230,7 +231,7 @@ class EndpointChat:
         where = {"base_url": base_url} if base_url else {"provider": provider}
         self._client = InferenceClient(**where, api_key=key, timeout=timeout)
         self._model, self._hosts, self._budget, self._wait = model, allow_remote, budget, wait
-        self._structured = True
+        self._structured, self._is_endpoint = True, base_url is not None
         self.identity = f"{base_url or provider}#{model} {_LONGEST_ANSWER}"
 
     def ask(self, turns: Sequence[Turn], schema: dict[str, Any]) -> str:
@@ -265,6 +266,8 @@ class EndpointChat:
             time.sleep(min(float(told) if told.isdecimal() else longer, _LONGEST_WAIT))
 
     def _answer(self, turns: Sequence[Turn], schema: dict[str, Any]) -> str:
+        from huggingface_hub.errors import HfHubHTTPError
+
         form = {"type": "json_schema", "json_schema": {"name": "entities", "schema": schema, "strict": True}}
         try:
             with remote.only_to(self._hosts):
@@ -277,11 +280,14 @@ class EndpointChat:
                     response_format=form if self._structured else None,
                 )
             text = done.choices[0].message.content
+        except (HfHubHTTPError, UsageError):
+            raise  # some of them are a ValueError too
         except (json.JSONDecodeError, AttributeError, KeyError, IndexError, TypeError):
             return ""  # no answer of this protocol: unreadable, as other answers are
-        except UsageError:
-            raise
-        except ValueError as error:  # the client's own: a provider or a key that it does not know
+        except ValueError as error:
+            if self._is_endpoint:
+                return ""
+            # The client's own: a provider or a key that it does not know.
             raise UsageError(f"{self.name}: {' '.join(str(error).split())}") from None
         self._budget.spent += getattr(done.usage, "total_tokens", None) or 0
         return text if isinstance(text, str) else ""

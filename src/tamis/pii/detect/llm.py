@@ -166,7 +166,11 @@ class LLMDetector:
         prompt = template(self.prompt).render(lines="\n".join(lines))
         turns: list[Turn] = [{"role": "user", "content": prompt}]
         for _ in range(2):
-            answer = self._answer(turns)
+            digest = key(self.chat.identity, [json.dumps(SCHEMA), *(turn["content"] for turn in turns)])
+            kept = self.kept.get(digest) if self.kept else None
+            answer = self.chat.ask(turns, SCHEMA) if kept is None else kept
+            self.counts.answers += 1
+            self.counts.from_cache += kept is not None
             try:
                 pieces = read(answer)
             except UnreadableError:
@@ -177,8 +181,8 @@ class LLMDetector:
                     {"role": "user", "content": _AGAIN},
                 ]
                 continue
-            if self.kept:
-                self.kept.put(self._key(turns), answer)
+            if self.kept and kept is None:
+                self.kept.put(digest, answer)
             return self._located(pieces, window)
         return None
 
@@ -199,16 +203,6 @@ class LLMDetector:
                 ]
         return spans
 
-    def _answer(self, turns: Sequence[Turn]) -> str:
-        self.counts.answers += 1
-        if self.kept and (answer := self.kept.get(self._key(turns))) is not None:
-            self.counts.from_cache += 1
-            return answer
-        return self.chat.ask(turns, SCHEMA)
-
-    def _key(self, turns: Sequence[Turn]) -> str:
-        return key(self.chat.identity, [json.dumps(SCHEMA, sort_keys=True), *(turn["content"] for turn in turns)])
-
 
 def windows(session: Session, size: int) -> Iterator[list[Part]]:
     """The messages of a session in groups of at most `size` characters, each beginning as the last one ended.
@@ -225,10 +219,11 @@ def windows(session: Session, size: int) -> Iterator[list[Part]]:
         yield parts[begin:end]
         if end == len(parts):
             return
-        start = end
-        # What is long is not shown again: it would fill the next window.
-        while start > max(begin + 1, end - _CONTEXT) and len(parts[start - 1].text) <= size // 4:
+        start, room = end, size - len(parts[end].text)
+        # What is long is not shown again, nor what leaves no room for the next part.
+        while start > max(begin + 1, end - _CONTEXT) and len(parts[start - 1].text) <= min(size // 4, room):
             start -= 1
+            room -= len(parts[start].text)
 
 
 def _parts(message: int, content: str, size: int) -> Iterator[Part]:

@@ -65,25 +65,34 @@ class UnreadableError(ValueError):
 
 
 def read(answer: str) -> list[Piece]:
-    """The pieces of an answer: of the first JSON object in it that has the form asked for.
+    """The pieces of an answer: of every object in it that has the form asked for.
 
-    What stands around it is passed over: a model's thoughts, a fence, a sentence.
+    What stands around them is passed over: a model's thoughts, a fence, a sentence. An answer that breaks off is
+    unreadable, also where a whole object stands before: it may be the prompt's example.
 
     Raises:
-        UnreadableError: There is no such object, or one of its entries is not whole.
+        UnreadableError: There is no such object, one is not whole, or one of its entries is not.
     """
-    text = answer.rpartition("</think>")[2]
+    text = answer.rpartition("</think>")[2].strip()
     decoder = json.JSONDecoder()
-    for start in (found.start() for found in re.finditer(r"[{\[]", text)):
-        try:
-            value, _ = decoder.raw_decode(text, start)
-        except (json.JSONDecodeError, RecursionError):
+    pieces: list[Piece] = []
+    place = 0
+    # The bare list that some models give is one, if it is all that they say.
+    starts = [0] if text.startswith("[") else [found.start() for found in re.finditer(r'\{\s*"entities"', text)]
+    for start in starts:
+        if start < place:
             continue
-        if isinstance(value, dict) and "entities" in value:
-            value = value["entities"]
-        if isinstance(value, list):
-            return [_piece(entry) for entry in value]
-    raise UnreadableError
+        try:
+            value, place = decoder.raw_decode(text, start)
+        except (json.JSONDecodeError, RecursionError) as error:
+            raise UnreadableError from error
+        entries = value["entities"] if isinstance(value, dict) else value
+        if not isinstance(entries, list):
+            raise UnreadableError
+        pieces += [_piece(entry) for entry in entries]
+    if not starts:
+        raise UnreadableError
+    return pieces
 
 
 def _piece(entry: Any) -> Piece:
