@@ -13,7 +13,15 @@ from typing import Any, NamedTuple
 
 import yaml
 
-GIVEN, FAMILY, BOTH, SURNAME, WORD, EPONYM, UNKNOWN = "given", "family", "both", "surname", "word", "eponym", "unknown"
+GIVEN, FAMILY, BOTH, SURNAME, WORD, EPONYM, UNKNOWN = (
+    "given",
+    "family",
+    "both",
+    "surname",
+    "word",
+    "eponym",
+    "unknown",
+)
 """What a token may be: `both` and `surname` are names that are common words too, `eponym` what maths is called after."""
 
 _LETTERS = r"(?:[^\W\d_]++|[\u0300-\u036f]++)++"
@@ -105,7 +113,7 @@ def kinds() -> dict[str, str]:
     found |= dict.fromkeys(names["family"].split(), FAMILY) | dict.fromkeys(names["given"].split(), GIVEN)
     short = {folded(form) for forms in names["nicknames"].values() for form in forms}
     found |= dict.fromkeys(short, GIVEN)
-    certain = {*names["given"].split(), *short}
+    certain = {*names["given"].split(), *names["family"].split(), *short}
     for word in (*English.word_list, *Spanish.word_list):
         if folded(word) not in certain:
             found[folded(word)] = WORD
@@ -123,9 +131,21 @@ def kind(key: str) -> str:
         return listed
     if _SUFFIX.fullmatch(key):
         return WORD
-    if len(key) > 5 and (key.endswith("ly") or (key.startswith(("re", "un", "mis", "pre")) and kinds().get(key[2:]) == WORD)):
+    if len(key) > 5 and (
+        key.endswith("ly") or (key.startswith(("re", "un", "mis", "pre")) and kinds().get(key[2:]) == WORD)
+    ):
         return WORD
-    for ending, instead in (("s", ""), ("es", ""), ("ies", "y"), ("ed", ""), ("d", ""), ("ly", ""), ("er", "e"), ("er", ""), ("y", "")):
+    for ending, instead in (
+        ("s", ""),
+        ("es", ""),
+        ("ies", "y"),
+        ("ed", ""),
+        ("d", ""),
+        ("ly", ""),
+        ("er", "e"),
+        ("er", ""),
+        ("y", ""),
+    ):
         if key.endswith(ending) and kinds().get(key[: len(key) - len(ending)] + instead) == WORD:
             return WORD
     return UNKNOWN
