@@ -69,9 +69,12 @@ def generate(
     if density is not None and not 0 <= density <= 0.5:
         raise UsageError(f"density: {density} is not between 0 and 0.5 spans a message")
     rate = SHARE / (_FOUND - SHARE * _ADDED) if density is None else density / (_SPANS - density * _ADDED)
-    for number in range(sessions):
-        rng = Random(f"{seed}:{number}:{templates}")
-        yield _Lesson(rng, templates, rate).annotated(f"synthetic-{seed}-{number:06d}")
+    return (
+        _Lesson(Random(f"{seed}:{number}:{templates}"), templates, rate).annotated(
+            f"synthetic-{seed}-{number:06d}"
+        )
+        for number in range(sessions)
+    )
 
 
 @dataclass
