@@ -44,12 +44,13 @@ def candidates(seen: View, before: Sequence[View]) -> list[Candidate]:
 def _by_phrases(seen: View) -> Iterator[Candidate]:
     tokens, starts = seen.tokens, _phrases()
     for place, token in enumerate(tokens):
-        for words, cue in starts.get(token.norm, ()):
-            if len(words) > 1 and tuple(t.norm for t in tokens[place : place + len(words)]) != words:
+        for phrase, cue in starts.get(token.norm, ()):
+            size = len(phrase)
+            if size > 1 and tuple(t.norm for t in tokens[place : place + size]) != phrase:
                 continue
             entry = table()["cues"][cue]
             if entry["side"] == "before":
-                yield from _name_after(seen, cue, entry, place, place + len(words))
+                yield from _name_after(seen, cue, entry, place, place + size)
             elif place:
                 yield from _name_before(seen, cue, entry, place)
 
@@ -98,8 +99,7 @@ def _name_after(seen: View, cue: str, entry: dict[str, Any], place: int, followi
         return
     if cue == "signed" and (
         head + 5 < len(tokens)
-        or (tokens[following - 1].norm == "from"
-        and lexicon.kind(tokens[head].key) not in (GIVEN, FAMILY))
+        or (tokens[following - 1].norm == "from" and lexicon.kind(tokens[head].key) not in (GIVEN, FAMILY))
     ):
         return
     shy = not seen.problem[1] and tokens[place].norm not in ("its", "it", "this")
@@ -126,7 +126,7 @@ def _name_after(seen: View, cue: str, entry: dict[str, Any], place: int, followi
 
 
 def _opens(seen: View, place: int) -> bool:
-    """Whether a greeting or thanks may begin at a token: at the head of a clause, or behind a word of that kind."""
+    """Whether a greeting or thanks may begin at a token: at the head of a clause, or behind such a word."""
     if place in seen.heads:
         return True
     before = seen.tokens[place - 1]

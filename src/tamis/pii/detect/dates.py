@@ -14,29 +14,47 @@ from tamis.pii.spans import Span
 _ONES = "one two three four five six seven eight nine"
 _TEENS = "ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen"
 _TENS = "twenty thirty forty fifty sixty seventy eighty ninety"
-_SPANISH = "cinco seis siete ocho nueve diez once doce trece catorce quince dieciseis dieciséis diecisiete dieciocho diecinueve veinte"
+_SPANISH = (
+    "cinco seis siete ocho nueve diez once doce trece catorce quince dieciseis dieciséis diecisiete di"
+    "eciocho diecinueve veinte"
+)
 _COUNT = (
     rf"(?:(?:{'|'.join(_TENS.split())})(?:[ -](?:{'|'.join(_ONES.split())}))?"
     rf"|{'|'.join(reversed((_ONES + ' ' + _TEENS + ' ' + _SPANISH).split()))}|\d{{1,2}})"
 )
 _ORDINAL = (
-    r"(?:twenty[ -]|thirty[ -])?(?:first|second|third|fourth|fifth|sixth|seventh|eighth|ninth)|tenth|eleventh|twelfth|thirteenth|fourteenth"
+    r"(?:twenty[ -]|thirty[ -])?(?:first|second|third|fourth|fifth|sixth|seventh|eighth|ninth)"
+    r"|tenth|eleventh|twelfth|thirteenth|fourteenth"
     r"|fifteenth|sixteenth|seventeenth|eighteenth|nineteenth|twentieth|thirtieth"
 )
-_YEAR_WORDS = rf"(?:two thousand|twenty|nineteen)(?:[ -](?:and|oh|o|{'|'.join((_ONES + ' ' + _TEENS + ' ' + _TENS).split())})){{1,3}}"
+_YEAR_WORDS = (
+    rf"(?:two thousand|twenty|nineteen)(?:[ -](?:and|oh|o|{'|'.join((_ONES + ' ' + _TEENS + ' ' + _TENS).split())}"
+    rf")){{1,3}}"
+)
 _YEAR = rf"(?:\d{{4}}|['’]\d\d|\d\d(?!\d|:)|{_YEAR_WORDS})"
-_FILL = r"(?:(?:like|almost|about|only|just|now|um+|uh+|er|actually|gonna be|going to be|is|already|still|really|ya|casi|apenas|solo|officially|also|only like|be|technically)[\s,]+){0,4}"
+_FILL = (
+    r"(?:(?:like|almost|about|only|just|now|um+|uh+|er|actually|gonna be|going to be|is|already"
+    r"|still|really|ya|casi|apenas|solo|officially|also|only like|be|technically)[\s,]+){0,4}"
+)
 _OLD = r"\s*-?\s*(?:years?|yrs?|yr|años|anos)(?:[\s-]*(?:olds?|young))?(?!\w)|\s*(?:y/o|yo|y\.o\.?)(?!\w)"
 _I_AM = re.compile(
-    rf"(?<![\w'’])(?P<who>i\s?['’]?m|i am|im|i['’]?ve been|i just turned|i turned|i turn|i have turned|i am turning|i['’]?m turning|im turning|i['’]?ll be|ill be|i will be|imma be|i was|(?:y |and )?tengo|cumpl[ií]|cumplo|voy a cumplir|acabo de cumplir|my age is|my age|turning|me being|mi edad es)[\s,:]+{_FILL}(?P<n>{_COUNT})(?![\w.:/]\d|\w|\s*[-+*/=^×÷%°$]|,\d)(?P<old>{_OLD})?",
+    rf"(?<![\w'’])(?P<who>i\s?['’]?m|i am|im|i['’]?ve been|i just turned|i turned|i turn|i have turned"
+    rf"|i am turning|i['’]?m turning|im turning|i['’]?ll be|ill be|i will be|imma be|i was|(?:y "
+    rf"|and )?tengo|cumpl[ií]|cumplo|voy a cumplir|acabo de cumplir|my age is|my age|turning|me being"
+    rf"|mi edad es)[\s,:]+{_FILL}(?P<n>{_COUNT})(?![\w.:/]\d|\w|\s*[-+*/=^×÷%°$]|,\d)(?P<old>{_OLD})?",
     re.IGNORECASE,
 )
 _NO_AGE = re.compile(
-    r"\s*[-]?\s*(?:(?:years?|yrs?)\s+(?:\w+\s+)?(?:older|younger|ago|into|of|away|behind|ahead|in|from|since|later)|older|younger|problems?|questions?|minutes?|mins?|hours?|hrs?|pages?|points?|pts|percent|%|dollars?|miles?|off|away|behind|times|out of|of|more|less|short|steps?|feet|ft|inches|days?|weeks?|months?|over|under|apples|plus|minus|x\b|st\b|nd\b|rd\b|th\b)",
+    r"\s*[-]?\s*(?:(?:years?|yrs?)\s+(?:\w+\s+)?(?:older|younger|ago|into|of|away|behind|ahead"
+    r"|in|from|since|later)|older|younger|problems?|questions?|minutes?|mins?|hours?|hrs?|pages?"
+    r"|points?|pts|percent|%|dollars?|miles?|off|away|behind|times|out of|of|more|less|short|steps?"
+    r"|feet|ft|inches|days?|weeks?|months?|over|under|apples|plus|minus|x\b|st\b|nd\b|rd\b|th\b)",
     re.IGNORECASE,
 )
 _CLAUSE = re.compile(
-    r"\s*(?:\Z|[.,!?;:)\n—–]|[^\w\s'’\-+*/=^<>×÷%$(]|(?:and|but|so|lol|btw|in|now|y|n|rn|today|tomorrow|this|next|haha|from|not|bro|on|tmr|soon|already|cuz|because|though|tho|too|if|or|at|fr|years|pero|en|hoy|this|like|um|uh|yeah|ok|also|i|and)\b)",
+    r"\s*(?:\Z|[.,!?;:)\n—–]|[^\w\s'’\-+*/=^<>×÷%$(]|(?:and|but|so|lol|btw|in|now|y|n|rn|today"
+    r"|tomorrow|this|next|haha|from|not|bro|on|tmr|soon|already|cuz|because|though|tho|too|if|or"
+    r"|at|fr|years|pero|en|hoy|this|like|um|uh|yeah|ok|also|i|and)\b)",
     re.IGNORECASE,
 )
 _OLD_ANYWHERE = re.compile(rf"(?<![\w.$/])(?P<n>{_COUNT})(?:{_OLD})", re.IGNORECASE)
@@ -44,7 +62,8 @@ _AGE_WORD = re.compile(
     rf"(?<!\w)(?:age|aged|edad)\s*(?:is|es|:|=|of|de)?\s*(?P<n>{_COUNT})(?!\w|[./]\d)", re.IGNORECASE
 )
 _AT_AGE = re.compile(
-    rf"(?<!\w)(?:at|being|since you(?:['’]re| are)|you(?:['’]re| are|r)|u r|ur)\s+(?:only\s+|just\s+)?(?P<n>{_COUNT})(?=\s*(?:,|you|and|u\b|that|\Z|[.!?]))",
+    rf"(?<!\w)(?:at|being|since you(?:['’]re| are)|you(?:['’]re| are|r)|u r|ur)\s+(?:only\s+|just\s+)?(?"
+    rf"P<n>{_COUNT})(?=\s*(?:,|you|and|u\b|that|\Z|[.!?]))",
     re.IGNORECASE,
 )
 _FIRST_PERSON = re.compile(r"(?<!\w)(?:i|im|i['’]m|my|me|mi|soy|tengo|we|our|as a|here)(?!\w)", re.IGNORECASE)
@@ -52,11 +71,14 @@ _OWN = re.compile(
     r"(?<!\w)(?:(?:i|im|i['’]m|i am|my|mi|soy|tengo|es mi)(?!\w)[^.!?\d=]{0,30}|as an?\s+)\Z", re.IGNORECASE
 )
 _ASKS_AGE = re.compile(
-    r"(?<!\w)(?:how old (?:are|r) (?:you|u)|how old (?:is|are) your|(?:your|ur) age|what age|cu[aá]ntos a[nñ]os (?:tienes|tiene)|how old is (?:he|she))(?!\w)",
+    r"(?<!\w)(?:how old (?:are|r) (?:you|u)|how old (?:is|are) your|(?:your|ur) age|what age|cu[aá]ntos"
+    r" a[nñ]os (?:tienes|tiene)|how old is (?:he|she))(?!\w)",
     re.IGNORECASE,
 )
 _ASKS_BIRTH = re.compile(
-    r"(?<!\w)(?:when(?:['’]?s| is) (?:your|ur) (?:birthday|bday)|date of birth|(?:your|ur) (?:birthday|bday|dob|birth ?date)|when were you born|cu[aá]ndo (?:naciste|es tu cumplea[nñ]os|cumples))(?!\w)",
+    r"(?<!\w)(?:when(?:['’]?s| is) (?:your|ur) (?:birthday|bday)|date of birth|(?:your|ur) (?:birthday"
+    r"|bday|dob|birth ?date)|when were you born|cu[aá]ndo (?:naciste|es tu cumplea[nñ]os|cumples))(?!\w"
+    r")",
     re.IGNORECASE,
 )
 _FIRST_COUNT = re.compile(rf"(?<![\w./])(?P<n>{_COUNT})(?![\w/]|[.:]\d|\s*[-+*/=^×÷%])", re.IGNORECASE)
@@ -66,13 +88,16 @@ _FIRST_COUNT = re.compile(rf"(?<![\w./])(?P<n>{_COUNT})(?![\w/]|[.:]\d|\s*[-+*/=
 def _kin_age() -> re.Pattern[str]:
     kin = "|".join(sorted(table()["kin"].split(), key=len, reverse=True))
     return re.compile(
-        rf"(?<!\w)(?:my|mi|our)\s+(?:[^\W\d_]+\s+){{0,2}}(?:{kin})(?:\s+(?!is\b|was\b|turn)[^\W\d_]+){{0,2}}?(?:\s+(?:is|es|was|turned|turns|is turning|tiene|cumple|will be|who is|whos|who's)|['’]s)\s+{_FILL}(?P<n>{_COUNT})(?!\w|[./:]\d|\s*[-+*/=^×÷%])",
+        rf"(?<!\w)(?:my|mi|our)\s+(?:[^\W\d_]+\s+){{0,2}}(?:{kin})(?:\s+(?!is\b|was\b|turn)[^\W\d_]+){{0,2}}?"
+        rf"(?:\s+(?:is|es|was|turned|turns|is turning|tiene|cumple|will be|who is|whos|who's)|['’]s)\s+{_FILL}"
+        rf"(?P<n>{_COUNT})(?!\w|[./:]\d|\s*[-+*/=^×÷%])",
         re.IGNORECASE,
     )
 
 
 _PRONOUN_AGE = re.compile(
-    rf"(?<!\w)(?:he|she|they|y|and|whos|who)(?:\s?['’]?(?:s|re)|\s+is|\s+are|\s+tiene|\s+just turned|\s+turned)\s+{_FILL}(?P<n>{_COUNT})(?!\w|[./:]\d|\s*[-+*/=^×÷%])(?P<old>{_OLD})?",
+    rf"(?<!\w)(?:he|she|they|y|and|whos|who)(?:\s?['’]?(?:s|re)|\s+is|\s+are|\s+tiene|\s+just turned"
+    rf"|\s+turned)\s+{_FILL}(?P<n>{_COUNT})(?!\w|[./:]\d|\s*[-+*/=^×÷%])(?P<old>{_OLD})?",
     re.IGNORECASE,
 )
 
@@ -80,7 +105,8 @@ _PRONOUN_AGE = re.compile(
 @cache
 def _kin() -> re.Pattern[str]:
     return re.compile(
-        rf"(?<!\w)(?:my|mi|our)\s+(?:[^\W\d_]+\s+){{0,2}}(?:{'|'.join(sorted(table()['kin'].split(), key=len, reverse=True))})(?!\w)",
+        rf"(?<!\w)(?:my|mi|our)\s+(?:[^\W\d_]+\s+){{0,2}}(?:{'|'.join(sorted(table()['kin'].split(), key=len, reverse=True))}"
+        rf")(?!\w)",
         re.IGNORECASE,
     )
 
@@ -92,7 +118,8 @@ def _date() -> re.Pattern[str]:
     return re.compile(
         rf"(?<![\w/.])(?:(?:{months})\.?\s+(?:the\s+)?{day}(?!\w)(?:(?:,|\s+of|\s+in)?\s*{_YEAR}(?!\w))?"
         rf"|{day}\s+(?:of\s+|de\s+)?(?:{months})\.?(?!\w)(?:(?:,|\s+of|\s+in|\s+del?)?\s*{_YEAR}(?!\w))?"
-        rf"|\d{{4}}[-/.]\d{{1,2}}[-/.]\d{{1,2}}|\d{{1,2}}\s?[-/.]\s?\d{{1,2}}\s?[-/.]\s?(?:\d{{4}}|\d{{2}})|\d{{1,2}}[/-]\d{{1,2}}"
+        rf"|\d{{4}}[-/.]\d{{1,2}}[-/.]\d{{1,2}}|\d{{1,2}}\s?[-/.]\s?\d{{1,2}}\s?[-/.]\s?(?:\d{{4}}|\d{{2}})"
+        rf"|\d{{1,2}}[/-]\d{{1,2}}"
         rf"|(?:{months})\.?\s+(?:of\s+)?(?:19|20)\d{{2}}|(?:19|20)\d{{2}}|{_YEAR_WORDS})(?!\w|/\d)",
         re.IGNORECASE,
     )
@@ -112,6 +139,7 @@ def _births(seen: View, asked: str) -> Iterator[Span]:
     replied = bool(_ASKS_BIRTH.search(asked))
     if not replied and not called.search(content):
         return
+    first_person = bool(_FIRST_PERSON.search(content))
     for match in _date().finditer(content):
         start, end = match.span()
         before = list(called.finditer(content, max(0, start - 60), start))
@@ -122,18 +150,14 @@ def _births(seen: View, asked: str) -> Iterator[Span]:
         weak = word is not None and word[0].lower() in ("turn", "birth")
         bare = match[0].isdigit()
         if bare and not (
-            (word
-            and "born" in word[0].lower())
-            or (word
-            and word[0].lower().startswith(("nac", "birth", "dob", "date")))
+            (word and "born" in word[0].lower())
+            or (word and word[0].lower().startswith(("nac", "birth", "dob", "date")))
             or replied
         ):
             continue
         if calculated(content, start, end):
             continue
-        own = _FIRST_PERSON.search(content) or (
-            word and word[0].lower() not in ("born", "turn", "birth", "birthday")
-        )
+        own = first_person or (word and word[0].lower() not in ("born", "turn", "birth", "birthday"))
         score = 0.85 if own or replied else 0.45
         if seen.told(start) and not (
             word
@@ -238,13 +262,10 @@ def _ages(seen: View, asked: str) -> Iterator[Span]:
             0.55 if young and not seen.told(match.start()) else 0.3,
             "tells somebody their age",
         )
-    if (
-        len(content) < 60
-        and len(asked) < 90
-        and _ASKS_AGE.search(asked)
-        and (match := _FIRST_COUNT.search(content))
-    ):
-        yield Span(*match.span("n"), "AGE", 0.85, "answers a question about age")
+    if len(content) < 60 and len(asked) < 90 and _ASKS_AGE.search(asked):
+        answer = _FIRST_COUNT.search(content)
+        if answer:
+            yield Span(*answer.span("n"), "AGE", 0.85, "answers a question about age")
 
 
 def _number(text: str) -> int:

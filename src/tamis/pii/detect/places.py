@@ -15,13 +15,16 @@ from tamis.pii.spans import Span
 _HOUSE = re.compile(r"(?<![\w.$/+*=-])\d{1,5}(?:-\d{1,3}|[A-Za-z](?!\w))?[ \t]{1,3}(?=[^\W_])")
 _STEP = re.compile(r"(?:[^\W\d_][\w.'’-]{0,24}|\d{1,3}(?:st|nd|rd|th))(?:[ \t]{1,3}|(?=\W|\Z))", re.IGNORECASE)
 _CALLE = re.compile(
-    r"(?<!\w)(?:calle|avenida|av\.|carrera|colonia|rua|rue|via|calz\.?|calzada|callejon|callejón|paseo|boulevard)\s+(?:[^\W_][\w.'’]{0,24}\s+){0,4}?(?:#|no\.?|n[uú]mero|num\.?)?\s*\d{1,5}[A-Za-z]?(?!\w)",
+    r"(?<!\w)(?:calle|avenida|av\.|carrera|colonia|rua|rue|via|calz\.?|calzada|callejon|callejón"
+    r"|paseo|boulevard)\s+(?:[^\W_][\w.'’]{0,24}\s+){0,4}?(?:#|no\.?|n[uú]mero|num\.?)?\s*\d{1,5}[A-Za-"
+    r"z]?(?!\w)",
     re.IGNORECASE,
 )
 _UNIT = re.compile(r",?\s*(?:apt|apartment|unit|suite|ste|#|no|depto|piso)\.?\s*#?\s*\w{1,6}(?!\w)", re.IGNORECASE)
 _ZIP = re.compile(r",?\s*\d{5}(?:-\d{4})?(?!\w)")
 _ZIP_SAID = re.compile(
-    r"(?<!\w)(?:zip|zip ?code|postal code|postcode)\s*(?:is|:|=)?\s*(\d{5}(?:-\d{4})?|[A-Z]\d[A-Z]\s?\d[A-Z]\d|[A-Z]{1,2}\d[A-Z\d]?\s?\d[A-Z]{2})(?!\w)",
+    r"(?<!\w)(?:zip|zip ?code|postal code|postcode)\s*(?:is|:|=)?\s*(\d{5}(?:-\d{4})?|[A-Z]\d[A-Z]\s?\d"
+    r"[A-Z]\d|[A-Z]{1,2}\d[A-Z\d]?\s?\d[A-Z]{2})(?!\w)",
     re.IGNORECASE,
 )
 
@@ -55,7 +58,7 @@ def _addresses(seen: View) -> Iterator[Span]:
         at, capitals, words = match.end(), 0, 0
         while words < 6 and (step := _STEP.match(content, at)):
             word = step[0].strip().rstrip(".,").lower()
-            if words and word in types and not (word == "st" and words == 1 and False):
+            if words and word in types:
                 end = at + len(step[0].rstrip().rstrip(","))
                 yield from _street(seen, match.start(), end, word in sure, capitals == words)
                 break
@@ -183,7 +186,8 @@ def _towns(seen: View, before: Sequence[View]) -> Iterator[Span]:
     if (
         before
         and re.search(
-            r"(?i)where (?:do|are|r) (?:you|u) (?:live|from|at)|where(?:abouts)? are you(?: located| calling| joining)?\W*\Z|donde vives|de donde eres|what (?:city|town|state)|your (?:address|zip)",
+            r"(?i)where (?:do|are|r) (?:you|u) (?:live|from|at)|where(?:abouts)? are you(?: located| calling"
+            r"| joining)?\W*\Z|donde vives|de donde eres|what (?:city|town|state)|your (?:address|zip)",
             before[-1].content,
         )
         and before[-1].role != seen.role
@@ -210,6 +214,7 @@ def _towns(seen: View, before: Sequence[View]) -> Iterator[Span]:
 def _listed_places(seen: View) -> Iterator[Span]:
     """Known towns and countries that stand behind "in" or "from" in plain chat."""
     tokens = seen.tokens
+    own = not seen.numbers and any(token.norm in _PERSONAL for token in tokens)
     for place in range(1, len(tokens)):
         if tokens[place - 1].norm not in ("in", "from", "near", "en", "de", "to", "at", "around"):
             continue
@@ -218,9 +223,7 @@ def _listed_places(seen: View) -> Iterator[Span]:
             continue
         raised = capital(tokens[place]) and not seen.shouted
         known = listed and (raised or len(tokens[place].key) > 4)
-        personal = (
-            not seen.numbers and any(t.norm in _PERSONAL for t in tokens) and tokens[last].norm == tokens[last].key
-        )
+        personal = own and tokens[last].norm == tokens[last].key
         if known or raised:
             score = (0.55 if personal else 0.4) if known else 0.4 if personal else 0.2
             yield Span(
@@ -248,7 +251,24 @@ def _with_state(content: str, end: int) -> int:
 
 
 _PLACE_ENDS = frozenset(
-    ["city", "beach", "springs", "falls", "heights", "park", "valley", "hills", "county", "island", "village", "bay", "rapids", "forge", "grove", "creek"]
+    [
+        "city",
+        "beach",
+        "springs",
+        "falls",
+        "heights",
+        "park",
+        "valley",
+        "hills",
+        "county",
+        "island",
+        "village",
+        "bay",
+        "rapids",
+        "forge",
+        "grove",
+        "creek",
+    ]
 )
 
 
@@ -284,7 +304,9 @@ def _town(seen: View, place: int) -> tuple[int | None, bool]:
         and SPACE.fullmatch(content, tokens[last].end, tokens[last + 1].start)
     ):
         token = tokens[last + 1]
-        if (raised and capital(token) and len(token.text) > 1) or (token.key in _PLACE_ENDS and token.text.islower()):
+        if (raised and capital(token) and len(token.text) > 1) or (
+            token.key in _PLACE_ENDS and token.text.islower()
+        ):
             last += 1
         else:
             break

@@ -13,7 +13,8 @@ from tamis.pii.detect.views import NUMBER, View, capital, ends_clause, table, ti
 from tamis.pii.lexicon import BOTH, EPONYM, FAMILY, GIVEN
 
 _SPEAKER = re.compile(
-    r"(?:\A|\n)[ \t]*(?:[\[(]?\d{1,2}:\d{2}(?::\d{2})?[\])]?[ \t]*)?(?=[^\W\d_])([^\n:]{2,40}?)[ \t]*:(?=[ \t]+[^\s\d]|\n|\Z)"
+    r"(?:\A|\n)[ \t]*(?:[\[(]?\d{1,2}:\d{2}(?::\d{2})?[\])]?[ \t]*)?(?=[^\W\d_])([^\n:]{2,40}?)[ \t]*:(?"
+    r"=[ \t]+[^\s\d]|\n|\Z)"
 )
 _SIGNATURE = re.compile(r"(?:[-–—~][ \t]*|\n[ \t]*)(?=[^\W\d_][^\n]{1,40}\Z)")
 
@@ -73,17 +74,18 @@ def _called(seen: View) -> Iterator[Candidate]:
             and tokens[place - 1].stop != tokens[place - 1].end
             and seen.personal
             and not seen.problem[1]
+            and capital(tokens[place - 1])
+            and read_name(seen, place - 1, strong=False) is not None
         ):
-            if capital(tokens[place - 1]) and read_name(seen, place - 1, strong=False) is not None:
-                yield Candidate(
-                    seen.place,
-                    place - 1,
-                    place - 1,
-                    "possessed",
-                    weights["possessed"],
-                    False,
-                    "somebody's class, relative or turn",
-                )
+            yield Candidate(
+                seen.place,
+                place - 1,
+                place - 1,
+                "possessed",
+                weights["possessed"],
+                False,
+                "somebody's class, relative or turn",
+            )
         if (
             place in seen.heads
             or "," not in content[tokens[place - 1].end : tokens[place].start]
@@ -134,7 +136,7 @@ def _replies(seen: View, before: Sequence[View], weights: dict[str, Any]) -> Ite
 
 
 def _asked(seen: View, before: Sequence[View]) -> str:
-    """Whether the messages before leave a name open: asked for by somebody else, or announced by the same person."""
+    """Whether the messages before leave a name open: asked for by somebody else, or begun by the same writer."""
     for earlier in reversed(before[-3:]):
         words = " ".join(token.norm for token in earlier.tokens[-40:])
         if earlier.role != seen.role and _ask_name().search(words):
