@@ -79,8 +79,8 @@ def krippendorff_alpha(ratings: Ratings, categories: int, *, draws: int = 2000, 
 def gwet_ac1(ratings: Ratings, categories: int, *, draws: int = 2000, seed: int = 0) -> Interval:
     """Gwet's AC1 (2008), with its 95 % interval by a bootstrap over items.
 
-    As kappa, with `p_e = sum p_k (1 - p_k) / (categories - 1)`: it holds where nearly all items are of one category,
-    where kappa falls to nothing although raters agree.
+    As kappa, with `p_e = sum p_k (1 - p_k) / (categories - 1)`: it holds where nearly all items are of one
+    category, where kappa falls to nothing although raters agree.
 
     Args:
         ratings: `[items, raters]`, from 0 to `categories - 1`, or `MISSING`.
