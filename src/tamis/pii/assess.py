@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from tamis.pii.labels import FROM_PRESIDIO, LABELS
 from tamis.pii.maths import patterns
@@ -41,6 +41,7 @@ class Item:
         segment: `maths` or `non_maths`.
         proposed: `true` (rightly redacted), `false` (wrongly), or `missed`.
         inferred: What the original was: a label, `number`, `term` or `fictional_name`.
+        whose: Which value of its session it may be: equal ones get one surrogate.
         reason: Why, without any text of the message.
         context: The message round it, the item in double brackets.
     """
@@ -55,8 +56,18 @@ class Item:
     segment: str
     proposed: str
     inferred: str
+    whose: str
     reason: str
     context: str
+
+
+class Proposal(NamedTuple):
+    """What is proposed of an item: `proposed`, `inferred`, `whose` and `reason` there."""
+
+    verdict: str
+    inferred: str
+    whose: str
+    reason: str
 
 
 @dataclass(frozen=True)
@@ -93,12 +104,12 @@ def assess(
     items: list[Item] = []
     for i, (message, one) in enumerate(zip(session, segment(_read(session, given, maths), embed), strict=True)):
         for provider, kind in zip(given[i], maths[i], strict=True):
-            proposal = _proposal(message.content, provider.at, one.label, kind)
+            proposal = _proposal(session, message, provider.at, one.label, kind)
             items.append(_item(session, message, provider, one.label, proposal))
         for span in found[i]:
             if all(span.end <= other.at.start or other.at.end <= span.start for other in given[i]):
                 missed = Provided(DETECTOR, Tag(span.start, span.end, span.label, span.label))
-                proposal = (MISSED, span.label, f"found: {span.reason or 'no reason given'}")
+                proposal = Proposal(MISSED, span.label, "", f"found: {span.reason or 'no reason given'}")
                 items.append(_item(session, message, missed, one.label, proposal))
     return items
 
@@ -136,10 +147,10 @@ def _read(session: Session, given: Sequence[Sequence[Provided]], maths: Sequence
     return Session(session.session_id, tuple(messages))
 
 
-def _proposal(content: str, tag: Tag, segment_label: str, maths: str | None) -> tuple[str, str, str]:
-    """The verdict on a tag, what its original was, and the reason, by the first cue that fits."""
-    before = content[max(0, tag.start - _SEEN) : tag.start]
-    after = content[tag.end : tag.end + _SEEN]
+def _proposal(session: Session, message: Message, tag: Tag, segment_label: str, maths: str | None) -> Proposal:
+    """What is proposed about a tag, by the first cue that fits."""
+    before = message.content[max(0, tag.start - _SEEN) : tag.start]
+    after = message.content[tag.end : tag.end + _SEEN]
     for name, cue in forms()["cues"].items():
         if tag.label not in cue.get("labels", (tag.label,)) or cue.get("segment", segment_label) != segment_label:
             continue
@@ -148,8 +159,21 @@ def _proposal(content: str, tag: Tag, segment_label: str, maths: str | None) -> 
         if all(pattern.search(text) for pattern, text in zip(_cue(name), (before, after), strict=True)):
             said = cue["says"]
             kind = maths if cue.get("maths") else tag.label if said["original"] == "label" else said["original"]
-            return str(said["verdict"]), str(kind), str(cue["reason"])
+            whose = _whose(session, message, tag, said.get("whose"))
+            return Proposal(str(said["verdict"]), str(kind), whose, str(cue["reason"]))
     raise AssertionError("the last cue fits everything")
+
+
+def _whose(session: Session, message: Message, tag: Tag, said: str | None) -> str:
+    """The provider's own name of a value where it has a number; the role that it belongs to; or nobody's else."""
+    if tag.name[-1].isdigit():
+        return re.sub(r"[_\s-]", "", tag.name).upper()
+    others = {other.role for other in session} - {message.role}
+    if said == "speaker" and message.role:
+        return message.role
+    if said == "listener" and len(others) == 1 and all(others):
+        return others.pop()
+    return f"unknown {message.sequence_id} {tag.start}"
 
 
 @cache
@@ -198,9 +222,7 @@ def _is_inside(text: str, at: int, stands: Sequence[int], is_name: bool) -> bool
     return False
 
 
-def _item(
-    session: Session, message: Message, one: Provided, segment_label: str, proposal: tuple[str, str, str]
-) -> Item:
+def _item(session: Session, message: Message, one: Provided, segment_label: str, proposal: Proposal) -> Item:
     at = one.at
     where = (session.session_id, message.sequence_id, at.start, at.end)
     named = hashlib.sha256("\0".join(map(str, where)).encode("utf-8", "surrogatepass")).hexdigest()[:12]
