@@ -149,7 +149,7 @@ def _layout(
     turns = next((name for name in _TURNS if fields.get(name) == [] or _is_turns(fields.get(name))), None)
     if text_column and _is_turns(fields.get(text_column)):
         turns, known = text_column, _TEXTS
-    if turns is not None and text_column not in fields:
+    if turns is not None and (text_column not in fields or text_column == turns):
         return Layout(turns, known, scanned=scanned)
     text = next((name for name in known if name in fields), "")
     if not text:
@@ -187,7 +187,7 @@ class _Part:
         if text is None or not isinstance(content, str):
             found = "not there" if text is None else f"not text but {type(content).__name__}"
             raise UsageError(f"{where}: {text or layout.keys[0]} is {found}")
-        default = len(self.messages) if layout.turns else 0 if layout.probe else record.number
+        default = path[-1] if layout.turns else 0 if layout.probe else record.number
         number = _number(where, turn.get("sequence_id"), default)
         if number in self.numbers:
             raise UsageError(f"{where}: the sequence_id {number} stands twice in its session")
@@ -214,9 +214,9 @@ class _Part:
         return Passage(annotated, tuple(self.records), tuple(self.places))
 
 
-def _number(where: str, given: Any, default: int) -> int:
+def _number(where: str, given: Any, default: Any) -> int:
     if given is None:
-        return default
+        return int(default)
     if isinstance(given, str) and given.strip().lstrip("-").isdecimal():
         given = int(given)
     if isinstance(given, float) and given.is_integer():
