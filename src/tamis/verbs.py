@@ -9,6 +9,8 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from tamis.errors import WorkError, missing_extra
+from tamis.names import printable
+from tamis.pii.recipe import SegmentRecipe
 from tamis.recipe import (
     DownloadRecipe,
     EmbedRecipe,
@@ -221,6 +223,28 @@ def _download(recipe: DownloadRecipe) -> Report:
     }
 
 
+def _segment(recipe: SegmentRecipe) -> Report:
+    from tamis.pii.segments import write_segments
+
+    done = write_segments(recipe)
+    return {
+        "wrote": recipe.output_dir,
+        "sessions": done.sessions,
+        "maths": f"{done.maths} of {done.messages} messages, in {done.segments} segments",
+        "session": printable(done.shown.session_id),
+        "messages_with_density": [
+            f"{one.sequence_id:>4}  {found.label:9}  {found.density:.2f}  {one.role}: {_cut(one.content)}"
+            for one, found in zip(done.shown, done.shown_labels, strict=True)
+        ],
+    }
+
+
+def _cut(text: str, width: int = 90) -> str:
+    """A text's beginning, in one line."""
+    line = " ".join(text.split())
+    return printable(line if len(line) <= width else f"{line[: width - 1]}…") if line else ""
+
+
 def _hub(recipe: HubRecipe) -> Iterator[Report]:
     from pathlib import Path
 
@@ -239,6 +263,7 @@ VERBS = {
         ReportRecipe, _report, "a selection -> a page that says what was removed, and how sure that is"
     ),
     "export": Verb(ExportRecipe, _export, "a selection -> a folder that load_dataset reads at any ratio"),
+    "segment": Verb(SegmentRecipe, _segment, "tutoring sessions -> which messages are maths, and how dense"),
     "publish": Verb(PublishRecipe, _publish, "a folder -> one release on the Hub, whole or not at all", "folder"),
     "release": Verb(ReleaseRecipe, _release, "a manifest -> every release of a project, in order"),
     "download": Verb(DownloadRecipe, _download, "a published data set -> what any ratio leaves of it", "repo_id"),

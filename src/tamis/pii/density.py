@@ -86,8 +86,10 @@ def _expressions(whole: str, starts: Places, lengths: Sequence[int]) -> tuple[Pl
             found += [(*match.span(), weight) for match in pattern.finditer(whole)]
     if not found:
         return np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0)
-    begin, end = np.array([place[:2] for place in sorted(found)], dtype=np.int64).T
-    weights = np.array([weight for *_, weight in sorted(found)])
+    ordered = sorted(found)
+    begin: Places = np.array([a for a, *_ in ordered], dtype=np.int64)
+    end: Places = np.array([b for _, b, _ in ordered], dtype=np.int64)
+    weights: Floats = np.array([weight for *_, weight in ordered], dtype=np.float64)
     reached = np.maximum.accumulate(end)
     first = np.flatnonzero(np.concatenate([[True], begin[1:] > reached[:-1]]))
     return begin[first], np.maximum.reduceat(end, first), np.maximum.reduceat(weights, first)
@@ -104,7 +106,8 @@ def _without(whole: str, begin: Places, end: Places) -> str:
 
 
 def _by_message(starts: Places, at: Places, weight: Floats) -> Floats:
-    return np.bincount(np.searchsorted(starts, at, side="right") - 1, weight, minlength=len(starts))
+    message = np.searchsorted(starts, at, side="right") - 1
+    return np.bincount(message, weight, minlength=len(starts)).astype(np.float64)  # of no places it makes integers
 
 
 def _blank(found: re.Match[str]) -> str:

@@ -116,3 +116,121 @@ class RestoreRecipe:
     def __post_init__(self) -> None:
         if (self.key_file is None) == (self.surrogate_map is None):
             raise UsageError("restore needs --key_file for what was encrypted, or --surrogate_map for surrogates")
+
+
+@dataclass(frozen=True)
+class SegmentRecipe:
+    """Says of every message whether it is maths, and shows a session with its densities.
+
+    Args:
+        dataset_name: The sessions: a file (jsonl, json, csv, parquet, txt), a folder, or a data set on the Hub.
+        output_dir: Where `segments.jsonl` goes: ids, labels and densities, and no text.
+        dataset_config: The data set's config, where it has several.
+        dataset_split: The split to read.
+        dataset_revision: The data set's revision on the Hub.
+        text_column: The column that holds the text, where it has an unusual name.
+        session_id: The session that is shown; the first, if left out.
+        encoder: The sentence-transformers model whose embeddings let neighbours join: a folder, a model on the
+            Hub, or `packaged`; `none` calls only what is dense by itself maths.
+        density: The density from which on a message is maths by itself; by default as vocabulary.yaml says.
+        similarity: The least cosine of a neighbour to its segment; by default as vocabulary.yaml says.
+        device: Where the encoder runs.
+    """
+
+    dataset_name: str
+    output_dir: str
+    dataset_config: str | None = None
+    dataset_split: str = "train"
+    dataset_revision: str | None = None
+    text_column: str | None = None
+    session_id: str | None = None
+    encoder: str = "packaged"
+    density: float | None = None
+    similarity: float | None = None
+    device: str = "cpu"
+
+    def __post_init__(self) -> None:
+        if self.density is not None and not 0 < self.density <= 1:
+            raise UsageError(f"--density {self.density}: has to be over 0, and 1 at most")
+        if self.similarity is not None and not -1 <= self.similarity <= 1:
+            raise UsageError(f"--similarity {self.similarity}: a cosine is from -1 to 1")
+
+
+@dataclass(frozen=True)
+class DeidAuditRecipe:
+    """Audits a corpus that somebody redacted, or says with `--certify` how much a sample may have missed.
+
+    Args:
+        dataset_name: The redacted corpus: a file (jsonl, json, csv, tsv, parquet, txt), a folder, or a data set on
+            the Hub; the provider's tags in its text, its spans, or both.
+        output_dir: Where `review.jsonl` and `statistics.json` go; with `--certify`, `sample.jsonl` and then
+            `statement.html` and `statement.json`. The two .jsonl files hold text: never publish them.
+        detector: What looks for missed identifiers: `rules`, `presidio`, `model`, `cascade` or `llm`.
+        roster: A file of names, one a line, that are personal wherever they stand; for `rules` and `cascade`.
+        threshold: The least score of what the detector finds: `0.6`, or of one label, `PERSON=0.6`. May be
+            repeated.
+        model_name_or_path: The model of `model` or `llm`.
+        allow_remote: A host that text may be sent to, for `llm`. May be repeated.
+        review: Another reviewer's filled copy of `review.jsonl`. May be repeated.
+        surrogates: Writes the corpus with surrogates, once 95 % of the items are resolved.
+        key_file: The file that holds the secret key under which surrogates are drawn; without it they are others
+            in every run.
+        certify: Draws a random sample for review by a person; once that is filled in, writes the statement.
+        sample_size: How many messages are drawn; 300 where neither this nor `--bound` is given.
+        bound: Draws as many as keep the upper bound at this many in 1,000 messages if nothing is found in them.
+        reviewer: Who reviewed, as it is to stand in the statement. May be repeated.
+        seed: Of the sample.
+        encoder: What lets neighbours of maths join its segment, as of `tamis segment`; `none` for no encoder.
+        text_column: The column, or the messages' key, that holds the text, where it has an unusual name.
+        dataset_config: The data set's config, where it has several.
+        dataset_split: The split to read.
+        dataset_revision: The data set's revision on the Hub.
+    """
+
+    dataset_name: str
+    output_dir: str
+    detector: str = "rules"
+    roster: str | None = None
+    threshold: list[str] = field(default_factory=list)
+    model_name_or_path: str | None = None
+    allow_remote: list[str] = field(default_factory=list)
+    review: list[str] = field(default_factory=list)
+    surrogates: bool = False
+    key_file: str | None = None
+    certify: bool = False
+    sample_size: int | None = None
+    bound: float | None = None
+    reviewer: list[str] = field(default_factory=list)
+    seed: int = 0
+    encoder: str = "packaged"
+    text_column: str | None = None
+    dataset_config: str | None = None
+    dataset_split: str = "train"
+    dataset_revision: str | None = None
+
+    def __post_init__(self) -> None:
+        self.looked_for()
+        at_least(self, 1, "sample_size")
+        if self.sample_size is not None and self.bound is not None:
+            raise UsageError("--sample_size and --bound both say how many messages are drawn: give one of them")
+        if self.bound is not None and not 0 < self.bound < 1000:
+            raise UsageError(f"--bound {self.bound}: has to be between 0 and 1000, of 1,000 messages")
+        for flag, is_for in (("surrogates", False), ("review", False), ("sample_size", True), ("bound", True)):
+            if getattr(self, flag) and self.certify != is_for:
+                raise UsageError(f"--{flag}: is {'for' if is_for else 'not for'} --certify")
+        if self.key_file is not None and not self.surrogates:
+            raise UsageError("--key_file: is for --surrogates")
+
+    def looked_for(self) -> RedactRecipe:
+        """How missed identifiers are found, as `tamis redact` would."""
+        return RedactRecipe(
+            self.dataset_name,
+            self.output_dir,
+            detector=self.detector,
+            operator="keep",
+            roster=self.roster,
+            threshold=self.threshold,
+            model_name_or_path=self.model_name_or_path,
+            allow_remote=self.allow_remote,
+            text_column=self.text_column,
+        )
