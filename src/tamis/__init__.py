@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from tamis.hub.publish import publish
     from tamis.influence.scores import score
     from tamis.metrics.ranking import auroc
+    from tamis.pii.audit import deid_audit
+    from tamis.pii.certify import certify
+    from tamis.pii.recipe import DeidAuditRecipe
     from tamis.recipe import (
         DownloadRecipe,
         EmbedRecipe,
@@ -36,6 +39,7 @@ __version__ = "0.1.0"
 
 _HOME = {
     "ChatRenderer": "tamis.chat",
+    "DeidAuditRecipe": "tamis.pii.recipe",
     "DownloadRecipe": "tamis.recipe",
     "EmbedRecipe": "tamis.recipe",
     "ExportRecipe": "tamis.recipe",
@@ -48,6 +52,8 @@ _HOME = {
     "UsageError": "tamis.errors",
     "WorkError": "tamis.errors",
     "auroc": "tamis.metrics.ranking",
+    "certify": "tamis.pii.certify",
+    "deid_audit": "tamis.pii.audit",
     "download": "tamis.hub.download",
     "embed": "tamis.gradients.embed",
     "estimate": "tamis.gradients.embed",

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from tamis.errors import WorkError, missing_extra
 from tamis.names import printable
-from tamis.pii.recipe import SegmentRecipe
+from tamis.pii.recipe import DeidAuditRecipe, SegmentRecipe
 from tamis.recipe import (
     DownloadRecipe,
     EmbedRecipe,
@@ -245,6 +245,42 @@ def _cut(text: str, width: int = 90) -> str:
     return printable(line if len(line) <= width else f"{line[: width - 1]}…") if line else ""
 
 
+def _deid_audit(recipe: DeidAuditRecipe) -> Report:
+    if recipe.certify:
+        return _certify(recipe)
+    from tamis.pii.audit import deid_audit
+
+    done = deid_audit(recipe)
+    told = done.statistics
+    counts = told["proposed"]["all"]
+    return {
+        "wrote": recipe.output_dir,
+        "proposed": f"{counts['true']} true, {counts['false']} false, {counts['missed']} missed",
+        "resolved": f"{told['resolved']} of {told['identified']} items, in {done.review}",
+        "round": "over" if told["is_over"] else "goes on: fill in `verdict`, and run this again",
+        **({"with_surrogates": str(done.with_surrogates)} if done.with_surrogates else {}),
+    }
+
+
+def _certify(recipe: DeidAuditRecipe) -> Report:
+    from tamis.pii.certify import PAGE, certify
+
+    done = certify(recipe)
+    if done.statement is None:
+        return {
+            "wrote": recipe.output_dir,
+            "statement": f"none yet: {done.left} of {done.size} messages are to be reviewed, in {done.sample}",
+        }
+    risk = done.statement["risk"]
+    return {
+        "wrote": recipe.output_dir,
+        "reviewed": done.size,
+        "messages_with_missed": risk["messages_with_missed"],
+        "upper_bound_per_1000": round(risk["messages_per_1000_upper"], 2),
+        "statement": str(done.folder / PAGE),
+    }
+
+
 def _hub(recipe: HubRecipe) -> Iterator[Report]:
     from pathlib import Path
 
@@ -263,6 +299,9 @@ VERBS = {
         ReportRecipe, _report, "a selection -> a page that says what was removed, and how sure that is"
     ),
     "export": Verb(ExportRecipe, _export, "a selection -> a folder that load_dataset reads at any ratio"),
+    "deid-audit": Verb(
+        DeidAuditRecipe, _deid_audit, "a redacted corpus -> what was redacted wrongly, missed, and may remain"
+    ),
     "segment": Verb(SegmentRecipe, _segment, "tutoring sessions -> which messages are maths, and how dense"),
     "publish": Verb(PublishRecipe, _publish, "a folder -> one release on the Hub, whole or not at all", "folder"),
     "release": Verb(ReleaseRecipe, _release, "a manifest -> every release of a project, in order"),

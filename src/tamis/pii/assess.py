@@ -87,8 +87,10 @@ def assess(
     annotated: Annotated,
     found: Sequence[Sequence[Span]],
     embed: Embed | None = None,
-) -> list[Item]:
+) -> tuple[list[Item], list[str]]:
     """The items of a session, in order: every tag and span of the provider, and what a detector found beside them.
+
+    Beside them, the segment label of every message.
 
     Args:
         annotated: The session; its spans are the provider's.
@@ -102,7 +104,8 @@ def assess(
         for message, ones in zip(session, given, strict=True)
     ]
     items: list[Item] = []
-    for i, (message, one) in enumerate(zip(session, segment(_read(session, given, maths), embed), strict=True)):
+    segments = segment(_read(session, given, maths), embed)
+    for i, (message, one) in enumerate(zip(session, segments, strict=True)):
         for provider, kind in zip(given[i], maths[i], strict=True):
             proposal = _proposal(session, message, provider.at, one.label, kind)
             items.append(_item(session, message, provider, one.label, proposal))
@@ -111,7 +114,7 @@ def assess(
                 missed = Provided(DETECTOR, Tag(span.start, span.end, span.label, span.label))
                 proposal = Proposal(MISSED, span.label, "", f"found: {span.reason or 'no reason given'}")
                 items.append(_item(session, message, missed, one.label, proposal))
-    return items
+    return items, [one.label for one in segments]
 
 
 def without_tags(annotated: Annotated) -> Session:
@@ -225,7 +228,12 @@ def _is_inside(text: str, at: int, stands: Sequence[int], is_name: bool) -> bool
 def _item(session: Session, message: Message, one: Provided, segment_label: str, proposal: Proposal) -> Item:
     at = one.at
     where = (session.session_id, message.sequence_id, at.start, at.end)
-    named = hashlib.sha256("\0".join(map(str, where)).encode("utf-8", "surrogatepass")).hexdigest()[:12]
     before, after = message.content[: at.start][-_SEEN:], message.content[at.end :][:_SEEN]
     context = f"{before}⟦{message.content[at.start : at.end]}⟧{after}"
-    return Item(named, *where, one.origin, at.label, segment_label, *proposal, context)
+    return Item(item_id(*where), *where, one.origin, at.label, segment_label, *proposal, context)
+
+
+def item_id(session_id: str, sequence_id: int, start: int, end: int) -> str:
+    """The id of what stands at a place, the same in every run."""
+    text = f"{session_id}\0{sequence_id}\0{start}\0{end}"
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:12]
