@@ -309,7 +309,7 @@ class HubRecipe:
 
 
 class Recipe(Protocol):
-    """A dataclass of what a run was asked to do, whose work goes into a folder."""
+    """What a run that writes a folder was asked to do: any dataclass that names the folder."""
 
     __dataclass_fields__: ClassVar[dict[str, Any]]
 

@@ -8,6 +8,8 @@ from tamis.errors import UsageError
 from tamis.recipe import at_least, one_of
 
 DETECTORS = ("rules", "presidio", "model", "cascade", "llm")
+REMEDY = "name each in --scan_columns, --drop_columns or --keep_columns"
+"""What makes text columns that nobody looked at fit to be published."""
 OPERATORS = ("tag", "mask", "hash", "encrypt", "surrogate", "keep")
 
 

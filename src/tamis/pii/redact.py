@@ -1,4 +1,4 @@
-"""A data set without what is personal in it: read, redacted session by session, written in the form that it had."""
+"""A data set without what is personal in it: read, redacted session by session, written in its own form."""
 
 from __future__ import annotations
 
@@ -106,9 +106,7 @@ def build(recipe: RedactRecipe, key: bytes, detector: Detector | None = None) ->
 def _refuse_paths(recipe: RedactRecipe) -> None:
     folder = Path(recipe.output_dir).absolute()
     if recipe.surrogate_map and folder in Path(recipe.surrogate_map).absolute().parents:
-        raise UsageError(
-            f"--surrogate_map {recipe.surrogate_map}: lies in --output_dir, which may be published; name another place"
-        )
+        raise UsageError(f"--surrogate_map {recipe.surrogate_map}: lies in --output_dir, which may be published")
     for flag in ("spans_output", "surrogate_map"):
         path = getattr(recipe, flag)
         if path and not Path(path).absolute().parent.is_dir() and Path(path).absolute().parent != folder:
@@ -162,7 +160,7 @@ class _Run:
                 **({"column": message.role} if message.sequence_id < 0 else {}),
             }
             spans = redacted.spans[i]
-            self._spans.write(_line({**key, "spans": [_shown(span) for span in spans]}))
+            self._spans.write(_line({**key, "spans": [shown(span) for span in spans]}))
             if spans:
                 self._offsets.write(_line({**key, "offsets": redacted.offsets[i]}))
             if spans and self._map:
@@ -221,9 +219,10 @@ def _originals(content: str, redacted: Redacted, i: int) -> list[dict[str, Any]]
     ]
 
 
-def _shown(span: Span) -> dict[str, Any]:
-    shown = {"start": span.start, "end": span.end, "label": span.label, "score": round(span.score, 4)}
-    return {**shown, "reason": span.reason}
+def shown(span: Span) -> dict[str, Any]:
+    """A span as it is written: nothing of its text."""
+    place = {"start": span.start, "end": span.end, "label": span.label}
+    return {**place, "score": round(span.score, 4), "reason": span.reason}
 
 
 def _line(fields: dict[str, Any]) -> bytes:

@@ -8,7 +8,6 @@ from functools import partial
 
 from tamis.errors import UsageError, WorkError
 from tamis.pii.detect.detector import Detector
-from tamis.pii.guard import guard
 from tamis.pii.operators import Offset, Operator, applied, inverse, moved, outside_tags
 from tamis.pii.sessions import Session
 from tamis.pii.spans import Span, check, settled
@@ -86,7 +85,7 @@ class Redactor:
             found = self.detector.detect(readable)
         except (UsageError, WorkError):
             raise
-        except Exception as error:  # whatever it says may hold text
+        except Exception as error:  # noqa: BLE001  # whatever it says may hold text, so nothing of it goes on
             raise WorkError(f"the detector {self.detector.name} failed: {type(error).__name__}") from None
         for message, spans in zip(session, found, strict=True):
             check(f"the detector {self.detector.name}", message.content, spans)
@@ -94,6 +93,8 @@ class Redactor:
             sure = [s for s in outside if s.score >= self.thresholds.get(s.label, least)]
             guarded: list[Span] = []
             if self.has_guard:
+                from tamis.pii.guard import guard
+
                 sure, guarded = guard(message.content, sure)
             kept.append(settled(sure, least, self.thresholds))
             dropped.append(list(guarded))
