@@ -290,6 +290,7 @@ def _deid_audit(recipe: DeidAuditRecipe) -> Report:
         "resolved": f"{told['resolved']} of {told['identified']} items, in {done.review}",
         "round": "over" if told["is_over"] else "goes on: fill in `verdict`, and run this again",
         **({"with_surrogates": str(done.with_surrogates)} if done.with_surrogates else {}),
+        **({"columns_not_scanned": [*done.unscanned]} if done.unscanned else {}),
     }
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from tamis.errors import UsageError, WorkError
 from tamis.pii.assess import DETECTOR, FALSE, MISSED, TRUE, assess, without_tags
-from tamis.pii.columns import edited
+from tamis.pii.columns import edited, unscanned
 from tamis.pii.detect.detector import Detector
 from tamis.pii.keyed import new_key, read_key
 from tamis.pii.operators import applied
@@ -53,12 +53,14 @@ class Audited:
         review: The file to fill in.
         statistics: What `statistics.json` holds.
         with_surrogates: The corpus with surrogates, where it was asked for.
+        unscanned: Its columns of text that nobody looked at.
     """
 
     folder: Path
     review: Path
     statistics: dict[str, Any]
     with_surrogates: Path | None = None
+    unscanned: tuple[str, ...] = ()
 
 
 def deid_audit(recipe: DeidAuditRecipe, detector: Detector | None = None) -> Audited:
@@ -97,7 +99,7 @@ def deid_audit(recipe: DeidAuditRecipe, detector: Detector | None = None) -> Aud
             f"{path}: {left} of {len(reviewed)} items are not resolved, and surrogates are made once {ENOUGH} % "
             "are; fill in their verdict"
         )
-    return Audited(folder, path, told, _write_surrogates(recipe, folder, reviewed))
+    return Audited(folder, path, told, *_write_surrogates(recipe, folder, reviewed))
 
 
 def sessions_of(recipe: DeidAuditRecipe) -> Iterable[Annotated]:
@@ -199,8 +201,15 @@ def _tally(said: Sequence[tuple[Reviewed, str]]) -> dict[str, Any]:
     }
 
 
-def _write_surrogates(recipe: DeidAuditRecipe, folder: Path, reviewed: Sequence[Reviewed]) -> Path:
-    """Writes the corpus in the form that it has, with what `stand_ins` says in place of every item."""
+def _write_surrogates(
+    recipe: DeidAuditRecipe, folder: Path, reviewed: Sequence[Reviewed]
+) -> tuple[Path, tuple[str, ...]]:
+    """Writes the corpus in the form that it has, with what `stand_ins` says in place of every item.
+
+    Returns:
+        The file, and its columns of text that nobody looked at.
+    """
+    skipped: set[str] = set()
     by_session: dict[str, list[Reviewed]] = {}
     for one in reviewed:
         by_session.setdefault(one.item.session_id, []).append(one)
@@ -211,6 +220,7 @@ def _write_surrogates(recipe: DeidAuditRecipe, folder: Path, reviewed: Sequence[
         rows = None
         for passage in passages(source, recipe.text_column):
             rows = rows or writer(source, stream)
+            skipped |= unscanned(passage, ())
             session = passage.annotated.session
             texts, offsets = [], []
             pieces = stand_ins(session, by_session.get(session.session_id, ()), surrogates)
@@ -222,4 +232,4 @@ def _write_surrogates(recipe: DeidAuditRecipe, folder: Path, reviewed: Sequence[
                 rows.write(record, fields)
         if rows:
             rows.close()
-    return path
+    return path, tuple(sorted(skipped))

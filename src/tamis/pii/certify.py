@@ -71,7 +71,7 @@ def certify(recipe: DeidAuditRecipe) -> Certified:
     identity = {"certify": corpus.sha256, "column": recipe.text_column, "size": size, "seed": recipe.seed}
     folder = claim_folder(recipe, digest(identity))
     path = folder / SAMPLE
-    drawn = [*_drawn(sessions_of(recipe), corpus.messages, size, recipe.seed)]
+    drawn = [*sample(sessions_of(recipe), corpus.messages, size, recipe.seed)]
     if not path.exists():
         write_private(path, ({**one, "missed": None, "reviewer": None} for one in drawn))
         return Certified(folder, path, size, size)
@@ -118,7 +118,7 @@ def sample_size(share: float, population: int) -> int:
     return high
 
 
-def _drawn(sessions: Iterable[Annotated], population: int, size: int, seed: int) -> Iterable[dict[str, Any]]:
+def sample(sessions: Iterable[Annotated], population: int, size: int, seed: int) -> Iterable[dict[str, Any]]:
     """The messages of a simple random sample without replacement, in the corpus's order."""
     places = {*np.random.default_rng(seed).choice(population, size, replace=False).tolist()}
     number = 0
@@ -174,8 +174,8 @@ def read_sample(path: Path, drawn: Sequence[Mapping[str, Any]]) -> list[tuple[st
 def risk(missed: Sequence[int], population: int) -> dict[str, Any]:
     """What a reviewed sample says of its corpus, in messages and in identifiers, each per 1,000 messages.
 
-    A message is what was drawn, so the bound is exact for messages with something in them, whatever else holds. For
-    identifiers it holds as long as no message of the corpus has more of them than the fullest one of the sample.
+    A message is what was drawn, so the bound is exact for messages with something in them. For identifiers it
+    holds as long as no message of the corpus has more of them than the fullest one of the sample, and than one.
 
     Args:
         missed: How many identifiers each message of the sample still holds.
