@@ -76,6 +76,7 @@ def test_a_tag_inside_an_expression_is_false_and_an_unknown_number(text: str) ->
         "ok <PERSON> 2x+3=5",
         "<PERSON>?",
         "<PERSON>/<PERSON>",
+        "<PERSON> said x + 3 = 12",
         "call me at <PHONE_NUMBER>, x=2",
         "i live in <LOCATION>",
         "I am <AGE> years old",
@@ -93,6 +94,7 @@ def test_a_tag_that_speaks_of_a_person_is_true_even_beside_maths(text: str) -> N
         ("<PERSON>(3) = 4", "term"),
         ("<PERSON> has 5 apples", "fictional_name"),
         ("2x = 4, 3x = 9. I got <US_DRIVER_LICENSE>", "number"),
+        ("2x = 4, 3x = 9. the <PERSON> is 4", "term"),
     ],
 )
 def test_other_false_tags_say_what_they_were(text: str, inferred: str) -> None:
