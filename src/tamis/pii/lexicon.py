@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 
 import yaml
 
-GIVEN, FAMILY, BOTH, WORD, EPONYM, UNKNOWN = "given", "family", "both", "word", "eponym", "unknown"
-"""What a token may be: `both` is a name that is a common word too, `eponym` what mathematics is called after."""
+GIVEN, FAMILY, BOTH, SURNAME, WORD, EPONYM, UNKNOWN = "given", "family", "both", "surname", "word", "eponym", "unknown"
+"""What a token may be: `both` and `surname` are names that are common words too, `eponym` what maths is called after."""
 
 _LETTERS = r"(?:[^\W\d_]++|[\u0300-\u036f]++)++"
 _TOKEN = re.compile(rf"{_LETTERS}(?:['’ʼ‘`-]{_LETTERS})*+")
@@ -30,6 +30,7 @@ class Token(NamedTuple):
     Attributes:
         start: The offset of its first code point.
         end: The offset behind its last one; a possessive 's is outside.
+        stop: The offset behind the possessive.
         text: The word as written.
         norm: The whole word in plain lower-case letters, a possessive s with it; sounds drawn out are cut short.
         key: The same without the possessive.
@@ -37,6 +38,7 @@ class Token(NamedTuple):
 
     start: int
     end: int
+    stop: int
     text: str
     norm: str
     key: str
@@ -62,9 +64,9 @@ def tokens(text: str) -> list[Token]:
         word = match[0]
         norm = folded(word) if len(word) < 64 else ""
         if len(word) > 2 and word[-1] in "sS" and word[-2] in "'’ʼ‘`":
-            found.append(Token(start, end - 2, word[:-2], norm, folded(word[:-2]) if norm else ""))
+            found.append(Token(start, end - 2, end, word[:-2], norm, folded(word[:-2]) if norm else ""))
         else:
-            found.append(Token(start, end, word, norm, norm))
+            found.append(Token(start, end, end, word, norm, norm))
     return found
 
 
@@ -103,11 +105,12 @@ def kinds() -> dict[str, str]:
     found |= dict.fromkeys(names["family"].split(), FAMILY) | dict.fromkeys(names["given"].split(), GIVEN)
     short = {folded(form) for forms in names["nicknames"].values() for form in forms}
     found |= dict.fromkeys(short, GIVEN)
-    certain = {*names["given"].split(), *short}
+    certain = {*names["given"].split(), *names["family"].split(), *short}
     for word in (*English.word_list, *Spanish.word_list):
         if folded(word) not in certain:
             found[folded(word)] = WORD
     found |= dict.fromkeys(words["vocabulary"].split() + words["spanish"].split(), WORD)
+    found |= dict.fromkeys(words["surnames"].split(), SURNAME)
     found |= dict.fromkeys(words["both"].split(), BOTH)
     return found | dict.fromkeys(names["eponyms"].split(), EPONYM)
 
@@ -119,6 +122,8 @@ def kind(key: str) -> str:
     if listed:
         return listed
     if _SUFFIX.fullmatch(key):
+        return WORD
+    if len(key) > 5 and (key.endswith("ly") or (key.startswith(("re", "un", "mis", "pre")) and kinds().get(key[2:]) == WORD)):
         return WORD
     for ending, instead in (("s", ""), ("es", ""), ("ies", "y"), ("ed", ""), ("d", ""), ("ly", ""), ("er", "e"), ("er", ""), ("y", "")):
         if key.endswith(ending) and kinds().get(key[: len(key) - len(ending)] + instead) == WORD:

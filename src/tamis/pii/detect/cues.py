@@ -8,8 +8,8 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from tamis.pii import lexicon
+from tamis.pii.lexicon import BOTH, EPONYM, FAMILY, GIVEN, SURNAME, UNKNOWN, WORD, Token
 from tamis.pii.sessions import Session
-from tamis.pii.lexicon import BOTH, EPONYM, FAMILY, GIVEN, UNKNOWN, WORD, Token
 
 _NUMBER = re.compile(r"\d")
 _BREAK = re.compile(r"[.!?:;\n]+(?=\s|\Z)|\n")
@@ -59,6 +59,8 @@ class View(NamedTuple):
         heads: The tokens that begin a sentence.
         problem: Start and end of what reads like a word problem; (0, 0) where nothing does.
         narrated: The tokens that are persons of a word problem.
+        personal: Whether it speaks of "I" or "you".
+        numbers: Whether it holds a number.
     """
 
     index: int
@@ -70,6 +72,8 @@ class View(NamedTuple):
     heads: frozenset[int]
     problem: tuple[int, int]
     narrated: frozenset[int]
+    personal: bool
+    numbers: bool
 
 
 @cache
@@ -135,8 +139,10 @@ def view(index: int, turn: int, role: str, content: str) -> View:
         while at < len(breaks) and breaks[at] <= token.start:
             heads.add(place)
             at += 1
-    problem, narrated = _problem(content, tokens, breaks, shouted)
-    return View(index, turn, role, content, tokens, shouted, frozenset(heads), problem, narrated)
+    personal = any(token.norm in _words("pronouns") for token in tokens)
+    numbers = bool(_NUMBER.search(content)) or any(token.norm in _NUMBERS for token in tokens)
+    problem, narrated = _problem(content, tokens, breaks, personal, numbers)
+    return View(index, turn, role, content, tokens, shouted, frozenset(heads), problem, narrated, personal, numbers)
 
 
 _LOOSE = frozenset("is was will can could would should does did do if and or then also only each both still already now got said has".split())
@@ -144,12 +150,11 @@ _YOU = frozenset("you u ya i we me us my your ur the".split())
 _ASKING = frozenset("does did do if will can has have is was than many much when would could should".split())
 
 
-def _problem(content: str, tokens: list[Token], breaks: list[int], shouted: bool) -> tuple[tuple[int, int], frozenset[int]]:
+def _problem(content: str, tokens: list[Token], breaks: list[int], personal: bool, numbers: bool) -> tuple[tuple[int, int], frozenset[int]]:
     """Where a message tells of a word problem: from its first sentence that does to its last, and of whom."""
     if len(content) < 12:
         return (0, 0), frozenset()
     asks = [match.start() for match in _asks().finditer(content)] if len(tokens) > 3 else []
-    numbers = bool(_NUMBER.search(content)) or any(t.norm in _NUMBERS for t in tokens)
     if not numbers and not asks:
         return (0, 0), frozenset()
     verbs = _words("narrative")
@@ -157,10 +162,11 @@ def _problem(content: str, tokens: list[Token], breaks: list[int], shouted: bool
     for place, token in enumerate(tokens):
         if not capital(token) and lexicon.kind(token.key) != GIVEN:
             continue
-        if lexicon.kind(token.key) == WORD or len(token.key) < 2:
+        titled = place and tokens[place - 1].norm in _titles() and capital(tokens[place - 1])
+        if (lexicon.kind(token.key) == WORD and not titled) or len(token.key) < 2:
             continue
         if token.norm != token.key and len(token.norm) == len(token.key) + 1:
-            loose.add(place)
+            (firm if numbers and not personal else loose).add(place)
             continue
         if place + 1 < len(tokens) and content[token.end : tokens[place + 1].start].isspace():
             after = tokens[place + 1].norm
@@ -170,13 +176,23 @@ def _problem(content: str, tokens: list[Token], breaks: list[int], shouted: bool
         if place and tokens[place - 1].norm in _ASKING:
             loose.add(place)
     spots = asks + [tokens[place].start for place in firm]
-    if not (len(spots) > 1 or (asks and (numbers or loose)) or (firm and len(content) > _LEAST_LONG)):
-        return (0, 0), frozenset(firm)
+    if not (len(spots) > 1 or (asks and (firm or loose or (numbers and not personal))) or (firm and len(content) > _LEAST_LONG)):
+        return (0, 0), frozenset(firm if personal else firm | loose)
     hits = sorted(spots + [tokens[place].start for place in loose])
     edges = [0, *breaks, len(content)]
-    start = max(edge for edge in edges if edge <= hits[0])
+    start = _past_address(content, tokens, max(edge for edge in edges if edge <= hits[0]))
     end = min(edge for edge in edges if edge > hits[-1]) if hits[-1] < len(content) else len(content)
     return (start, end), frozenset(firm | loose)
+
+
+def _past_address(content: str, tokens: list[Token], start: int) -> int:
+    """The start of a sentence, moved behind the name of whom it is said to ("Hi Ana, how many ...")."""
+    first = next((place for place, token in enumerate(tokens) if token.start >= start), len(tokens))
+    for place in range(first, min(first + 4, len(tokens) - 1)):
+        if content[tokens[place].end : tokens[place].end + 1] == ",":
+            said_to = tokens[place + 1].norm in _words("addressing") and content[tokens[place + 1].stop : tokens[place + 1].stop + 1] != ","
+            return tokens[place].end + 1 if said_to else start
+    return start
 
 
 _NUMBERS = frozenset(
@@ -189,8 +205,15 @@ def soft(content: str, start: int, end: int) -> bool:
     return end - start == 1 and content[start] == " " or (end - start < 12 and _SOFT.fullmatch(content, start, end) is not None)
 
 
-def read_name(seen: View, place: int, strong: bool) -> int | None:
-    """The last token of the name that begins at a token; None if it is none."""
+def read_name(seen: View, place: int, strong: bool, strange: bool = False) -> int | None:
+    """The last token of the name that begins at a token; None if it is none.
+
+    Args:
+        seen: The message.
+        place: The token.
+        strong: Whether even a common word may be a name here.
+        strange: Whether a word in lower case that no list holds may be one.
+    """
     tokens = seen.tokens
     head = tokens[place]
     kind = lexicon.kind(head.key)
@@ -206,6 +229,14 @@ def read_name(seen: View, place: int, strong: bool) -> int | None:
     if kind == WORD and not (strong and raised):
         return None
     if kind in (BOTH, EPONYM) and not (strong or raised or seen.shouted):
+        return None
+    if kind == SURNAME and not (strong and raised):
+        return None
+    if kind == UNKNOWN and not (strong or strange or capital(head)):
+        return None
+    if kind == FAMILY and head.text.islower() and not (strong or strange):
+        return None
+    if kind == UNKNOWN and "-" in head.text and any(len(part) > 3 and lexicon.kind(lexicon.folded(part)) == WORD for part in head.text.split("-")):
         return None
     last = place
     while last - place < 4:
@@ -242,7 +273,7 @@ def _extend(seen: View, last: int, strong: bool, raised: bool) -> int | None:
         return None
     if len(token.text) == 1 and token.text.isupper() and gap == " ":
         rest = content[token.end : token.end + 2]
-        if token.text not in "IAUXYR" and (rest == "" or rest[0] in ".,!?\n") and not _OPERATOR.match(content, token.end):
+        if token.text not in "IAUXY" and (rest == "" or rest[0] in ".,!?\n") and not _OPERATOR.match(content, token.end):
             return following
         if rest == ". " and following + 1 < len(tokens) and capital(tokens[following + 1]):
             return _extend(seen, following, strong, raised)
@@ -255,7 +286,7 @@ def _extend(seen: View, last: int, strong: bool, raised: bool) -> int | None:
         return following
     if kind in (GIVEN, FAMILY) and (upper or strong):
         return following
-    if upper and raised and kind in (BOTH, EPONYM, UNKNOWN):
+    if upper and raised and kind in (BOTH, SURNAME, EPONYM, UNKNOWN):
         return following
     if strong and not upper and kind == UNKNOWN and len(token.key) > 2 and not raised:
         return following
@@ -265,7 +296,7 @@ def _extend(seen: View, last: int, strong: bool, raised: bool) -> int | None:
             after += 1
         if after < len(tokens) and content[tokens[following].end : tokens[after].start].replace("'", "").strip() in ("", "-"):
             name = lexicon.kind(tokens[after].key)
-            if (capital(tokens[after]) and raised) or (name in (GIVEN, FAMILY) and token.key not in ("y", "e", "a", "la", "los")):
+            if (capital(tokens[after]) and raised) or (name in (GIVEN, FAMILY, *((SURNAME,) if strong else ())) and token.key not in ("y", "e", "a", "la", "los")):
                 return after
     return None
 
@@ -297,23 +328,36 @@ def _by_phrases(seen: View) -> Iterator[Candidate]:
 
 def _name_after(seen: View, cue: str, entry: dict[str, Any], place: int, following: int) -> Iterator[Candidate]:
     tokens, content = seen.tokens, seen.content
-    head, end = following, tokens[following - 1].end
+    head, end = following, tokens[following - 1].stop
     while head < len(tokens) and head - following < 4 and tokens[head].norm in _words_of_fillers() and soft(content, end, tokens[head].start):
-        end = tokens[head].end
+        end = tokens[head].stop
         head += 1
     if cue != "title":
         while head + 1 < len(tokens) and tokens[head].norm in _titles() and soft(content, end, tokens[head].start):
             end = tokens[head].end + (content[tokens[head].end : tokens[head].end + 1] == ".")
             head += 1
-    elif content[end : end + 1] == ".":
+    elif content[end : end + 1] == "." and tokens[place].norm in _SHORT:
         end += 1
     if head >= len(tokens) or not soft(content, end, tokens[head].start) or _OPERATOR.match(content, end):
         return
     strong = bool(entry.get("strong")) and not (cue == "title" and tokens[place].norm in entry["weak"])
+    if cue == "title" and tokens[place].norm in ("miss", "coach", "dr", "sr", "doctor", "aunt", "uncle", "tia", "tio", "prof", "professor"):
+        strong = capital(tokens[head]) and not seen.shouted
     if cue == "title" and not strong and not (capital(tokens[head]) or lexicon.kind(tokens[head].key) in (GIVEN, FAMILY)):
         return
-    last = read_name(seen, head, strong)
+    if cue in ("greeting", "farewell") and not _opens(seen, place):
+        return
+    if cue == "signed" and (head + 5 < len(tokens) or tokens[following - 1].norm == "from" and lexicon.kind(tokens[head].key) not in (GIVEN, FAMILY)):
+        return
+    shy = not seen.problem[1] and tokens[place].norm not in ("its", "it", "this")
+    again = head + 1 < len(tokens) and tokens[head + 1].norm in ("again", "here") or head == len(tokens) - 1
+    if cue == "i_am" and tokens[head].norm in _MONTHS and tokens[place].norm in ("its", "it", "this"):
+        return
+    strange = cue == "greeting" or (cue == "i_am" and seen.turn < 3 and (shy or (again and len(tokens) < 8 and not seen.problem[1])))
+    last = read_name(seen, head, strong, strange)
     if last is None:
+        return
+    if cue == "signed" and last < len(tokens) - 1:
         return
     if entry.get("end") and not ends_clause(seen, last):
         return
@@ -329,7 +373,7 @@ def _together(seen: View, last: int, cue: str, weight: float, real: bool, reason
     tokens, content = seen.tokens, seen.content
     for _ in range(6):
         head = last + 1
-        if head < len(tokens) and tokens[head].norm in ("and", "y", "n", "et", "e") and soft(content, tokens[last].end, tokens[head].start):
+        if head < len(tokens) and tokens[head].norm in ("and", "y", "n", "et", "e", "or", "o") and soft(content, tokens[last].end, tokens[head].start):
             head += 1
         elif not (head < len(tokens) and content[tokens[last].end : tokens[head].start].strip() in (",", "&", "+", "/")):
             return
@@ -342,6 +386,20 @@ def _together(seen: View, last: int, cue: str, weight: float, real: bool, reason
             return
         last = end
         yield Candidate(seen.index, head, last, cue + "_together", weight * 0.8, real, reason)
+
+
+_MONTHS = frozenset("april may june august summer autumn dawn easter".split())
+_DIRECT = frozenset("can could how what you please lets let your do did why where are ur u".split())
+_SHORT = frozenset("mr mrs ms mx dr prof sr sra srta fr st".split())
+
+
+def _opens(seen: View, place: int) -> bool:
+    """Whether a greeting or thanks may begin at a token: at the head of a clause, or behind a word of that kind."""
+    if place in seen.heads:
+        return True
+    before = seen.tokens[place - 1]
+    gap = seen.content[before.end : seen.tokens[place].start]
+    return bool(gap.strip()) or before.norm in _CALLS or before.norm in _words_of_fillers() or before.norm in _AFTER
 
 
 @cache
@@ -371,7 +429,12 @@ def _name_before(seen: View, cue: str, entry: dict[str, Any], place: int) -> Ite
     """The name that ends right before a phrase."""
     tokens, content = seen.tokens, seen.content
     last = place - 1
+    if tokens[place].norm == "out" and place + 1 < len(tokens):
+        return
     gap = content[tokens[last].end : tokens[place].start]
+    if last and len(tokens[last].text) == 1 and tokens[last].text.isupper() and gap in (" ", ". ") and read_name(seen, last - 1, strong=False) == last:
+        yield Candidate(seen.index, last - 1, last, cue, entry["weight"], bool(entry.get("real")), entry["reason"])
+        return
     if not (gap.isspace() or _FLAT.fullmatch(gap)) or "\n" in gap or tokens[last].norm != tokens[last].key or len(tokens[last].key) < 2:
         return
     first = last
@@ -379,11 +442,12 @@ def _name_before(seen: View, cue: str, entry: dict[str, Any], place: int) -> Ite
         first -= 1
     if first and (first - 1) in seen.heads and read_name(seen, first - 1, strong=False) == last and lexicon.kind(tokens[first - 1].key) in (GIVEN, FAMILY):
         first -= 1
-    if read_name(seen, first, strong=False) is None:
+    if read_name(seen, first, strong=False, strange=first in seen.heads and bool(entry.get("start")) and "," in gap and not seen.numbers) is None:
         return
     if entry.get("start") and first not in seen.heads and not _vocative(seen, first):
         return
-    yield Candidate(seen.index, first, last, cue, entry["weight"], bool(entry.get("real")), entry["reason"])
+    weight = entry["weight"] + (table()["comma"] if entry.get("start") and "," in gap else 0)
+    yield Candidate(seen.index, first, last, cue, weight, bool(entry.get("real")), entry["reason"])
 
 
 def _vocative(seen: View, first: int) -> bool:
@@ -414,10 +478,10 @@ def _by_kin(seen: View) -> Iterator[Candidate]:
             head += 1
         if head >= len(tokens):
             continue
-        gap = content[tokens[head - 1].end : tokens[head].start]
-        if not soft(content, tokens[head - 1].end, tokens[head].start) and not (gap == ". " and tokens[head - 1].norm in _titles()):
+        gap = content[tokens[head - 1].stop : tokens[head].start]
+        if not soft(content, tokens[head - 1].stop, tokens[head].start) and not (gap == ". " and tokens[head - 1].norm in _titles()):
             continue
-        last = read_name(seen, head, strong=named)
+        last = read_name(seen, head, strong=named, strange=not seen.problem[1] and head == len(tokens) - 1)
         if last is not None:
             yield Candidate(seen.index, head, last, "kin", weight, True, reason)
             yield from _together(seen, last, "kin", weight, True, reason)
@@ -441,7 +505,35 @@ def _by_place(seen: View, before: Sequence[View]) -> Iterator[Candidate]:
         last = read_name(seen, place, strong=False)
         if last is not None and last == len(tokens) - 1 and not _NUMBER.search(seen.content[tokens[last].end :]):
             yield Candidate(seen.index, place, last, "signature", weights["signature_weight"], True, "signs a message")
+    yield from _called(seen)
     yield from _replies(seen, before, weights)
+
+
+def _called(seen: View) -> Iterator[Candidate]:
+    """Names that commas set apart, at the end of a sentence or inside one."""
+    tokens, content, weights = seen.tokens, seen.content, table()
+    for place in seen.heads:
+        last = read_name(seen, place, strong=False)
+        if last is None or last + 1 >= len(tokens) or "," not in content[tokens[last].end : tokens[last + 1].start]:
+            continue
+        direct = lexicon.kind(tokens[place].key) in (GIVEN, FAMILY, BOTH) or tokens[last + 1].norm in _DIRECT
+        if direct and tokens[last + 1].norm in _words("addressing") and lexicon.kind(tokens[place].key) != EPONYM:
+            yield Candidate(seen.index, place, last, "opening", weights["opening"], False, "called by name before a comma")
+    for place in range(1, len(tokens)):
+        if tokens[place].norm in _words("possessions") and tokens[place - 1].stop != tokens[place - 1].end and seen.personal and not seen.problem[1]:
+            if capital(tokens[place - 1]) and read_name(seen, place - 1, strong=False) is not None:
+                yield Candidate(seen.index, place - 1, place - 1, "possessed", weights["possessed"], False, "somebody's class, relative or turn")
+        if place in seen.heads or "," not in content[tokens[place - 1].end : tokens[place].start] or not capital(tokens[place]):
+            continue
+        last = read_name(seen, place, strong=False)
+        if last is None or not ends_clause(seen, last):
+            continue
+        behind = content[tokens[last].end : tokens[last].end + 2].strip()
+        at_end = last == len(tokens) - 1 or behind[:1] in tuple(".!?\n")
+        if at_end and tokens[place - 1].norm != "and":
+            yield Candidate(seen.index, place, last, "called", weights["called_at_end"], False, "called by name at the end of a sentence")
+        elif behind[:1] == "," and (seen.personal or not seen.numbers):
+            yield Candidate(seen.index, place, last, "called", weights["enclosed"], False, "called by name between commas")
 
 
 def _replies(seen: View, before: Sequence[View], weights: dict[str, Any]) -> Iterator[Candidate]:
@@ -452,7 +544,7 @@ def _replies(seen: View, before: Sequence[View], weights: dict[str, Any]) -> Ite
     last = read_name(seen, head, strong=False)
     if before and (asked := _asked(seen, before)):
         end = last if last is not None else read_name(seen, head, strong=asked == "name")
-        if end is not None:
+        if end is not None and (len(tokens) < 7 or ends_clause(seen, end)):
             reason = "answers a question about a name" if asked == "name" else "goes on with a name from the message before"
             yield Candidate(seen.index, head, end, "reply", weights["ask_weight"], True, reason)
             yield from _together(seen, end, "reply", weights["ask_weight"], True, reason)
@@ -474,12 +566,15 @@ def _asked(seen: View, before: Sequence[View]) -> str:
     return ""
 
 
+_CONGRUENT = frozenset("sas asa sss aas ssa saa aaa".split())
+
+
 def spelled(seen: View) -> Iterator[tuple[int, int, str, bool]]:
     """Names that are spelled letter by letter: start, end, the letters together, whether the text says so."""
     for match in _SPELLED.finditer(seen.content):
         word = lexicon.folded(match[0])
         steps = {ord(b) - ord(a) for a, b in zip(word, word[1:], strict=False)}
-        if len(word) < 3 or steps == {1} or steps == {0}:
+        if len(word) < 3 or steps == {1} or steps == {0} or word in _CONGRUENT:
             continue
         said = re.search(r"(?i)\b(?:spel\w+|name|letters|deletre\w+|se escribe|initials)\b", seen.content[max(0, match.start() - 60) : match.start()])
         yield match.start(), match.end() - (match[0][-1] == "."), word, bool(said)

@@ -8,6 +8,7 @@ from functools import cache
 from ipaddress import ip_address
 
 from tamis.pii import contexts, lexicon
+from tamis.pii.detect import numbers
 from tamis.pii.spans import Span
 
 _EMAIL = re.compile(r"(?<![\w.+-])[\w.+'-]{1,64}@[^\W_](?:[\w-]{0,62}\.){1,5}[^\W\d_][\w-]{1,30}(?<![-_])")
@@ -35,6 +36,7 @@ _NAMED = re.compile(
     re.IGNORECASE,
 )
 _ON_SITE = re.compile(rf"(?<![\w@.])({_NAME})\s+(?:on|en)\s+(?:{_SITE})(?!\w)", re.IGNORECASE)
+_STRANGE = re.compile(r"(?<![\w.@/\\$#=^-])(?=[^\W_]{0,30}[\d_])[^\W\d]{3,24}\w{0,24}(?![\w@(/=^]|\.\w|-\w)")
 _IPV4 = re.compile(r"(?<![\w.])\d{1,3}(?:\.\d{1,3}){3}(?!\w|\.\d)")
 _IPV6 = re.compile(r"(?<![\w:.])(?:[0-9A-Fa-f]{0,4}:){2,7}[0-9A-Fa-f]{1,4}(?![\w:])")
 _MAC = re.compile(r"(?<![\w:-])[0-9A-Fa-f]{2}(?:([:-])[0-9A-Fa-f]{2})(?:\1[0-9A-Fa-f]{2}){4}(?![\w:-])")
@@ -74,6 +76,8 @@ def find(content: str) -> Iterator[Span]:
     if ":" in content or "-" in content:
         yield from _ipv6(content)
     yield from _named(content)
+    if any(map(str.isdigit, content)) or "_" in content:
+        yield from _strange(content)
 
 
 def _obfuscated(content: str) -> Iterator[Span]:
@@ -87,12 +91,25 @@ def _obfuscated(content: str) -> Iterator[Span]:
             continue
         if _public(match[3].lower() + "." + match[5].lower()) and not mail:
             continue
-        yield Span(match.start(1), match.end(), "EMAIL_ADDRESS", 0.85, "an e-mail address in words")
+        start = match.start(1)
+        if match[2].strip() in ("at", "arroba"):
+            start = _widened(content, start)
+        yield Span(start, match.end(), "EMAIL_ADDRESS", 0.85, "an e-mail address in words")
     for match in _TOLD.finditer(content):
         yield Span(match.start(1), match.end(1), "EMAIL_ADDRESS", 0.85, "an e-mail address read out")
     for match in _BARE_PROVIDER.finditer(content):
         if mail or "@" in match[1]:
             yield Span(match.start(1), match.end(1), "EMAIL_ADDRESS", 0.7, "an e-mail address without its ending")
+
+
+def _widened(content: str, start: int) -> int:
+    """Where the name before a spoken "at" begins: up to three words that are no common words."""
+    for _ in range(3):
+        before = re.search(r"(?<!\S)([^\W_]{2,20}) \Z", content[max(0, start - 24) : start])
+        if not before or lexicon.kind(lexicon.folded(before[1])) in (lexicon.WORD, lexicon.BOTH):
+            break
+        start -= len(before[0])
+    return start
 
 
 def _public(host: str) -> bool:
@@ -146,11 +163,25 @@ def _named(content: str) -> Iterator[Span]:
         name = match["name"].rstrip(".-")
         said = bool(match["is"].strip())
         start = match.start("name")
+        if not any(map(str.isalpha, name)) or numbers.calculated(content, start, start + len(name)):
+            continue
         if _odd(name) or (said and not any(lexicon.kind(lexicon.folded(part)) == lexicon.WORD for part in name.split())):
             yield Span(start, start + len(name), "USERNAME", 0.85 if said else 0.65, "follows the name of a site or game")
     for match in _ON_SITE.finditer(content):
         if _odd(match[1]):
             yield Span(match.start(1), match.end(1), "USERNAME", 0.75, "a name on a site or in a game")
+
+
+def _strange(content: str) -> Iterator[Span]:
+    """Words with digits or underscores inside, as user names have and neither prose nor formulas."""
+    for match in _STRANGE.finditer(content):
+        parts = [part for part in re.split(r"[\d_]+", match[0]) if part]
+        digits = sum(map(str.isdigit, match[0]))
+        if sum(map(len, parts)) < 4 or (digits < 2 and "_" not in match[0]) or (digits and not parts):
+            continue
+        if all(lexicon.kind(lexicon.folded(part)) == lexicon.WORD for part in parts):
+            continue
+        yield Span(match.start(), match.end(), "USERNAME", 0.6, "a word with digits, as user names have")
 
 
 def _odd(name: str) -> bool:
@@ -165,7 +196,7 @@ def _ipv4(content: str) -> Iterator[Span]:
     for match in _IPV4.finditer(content):
         if any(int(part) > 255 or (len(part) > 1 and part[0] == "0") for part in match[0].split(".")):
             continue
-        version = _VERSION.search(content[max(0, match.start() - 14) : match.start()])
+        version = _VERSION.search(content[max(0, match.start() - 14) : match.start()]) or re.match(r"(?i)\W*(?:the\s|is\s)?(?:version|release)", content[match.end() : match.end() + 18])
         context = contexts.distance("IP_ADDRESS", content, *match.span()) is not None
         yield Span(match.start(), match.end(), "IP_ADDRESS", 0.2 if version else 0.95 if context else 0.8, "four parts of an IP address")
 

@@ -13,7 +13,7 @@ from rapidfuzz.distance import OSA
 from tamis.pii import lexicon
 from tamis.pii.detect import cues
 from tamis.pii.detect.cues import Candidate, View, capital
-from tamis.pii.lexicon import BOTH, EPONYM, FAMILY, GIVEN, UNKNOWN, WORD, Token
+from tamis.pii.lexicon import BOTH, EPONYM, FAMILY, GIVEN, SURNAME, UNKNOWN, WORD, Token
 from tamis.pii.spans import Span
 
 _MOST_CUES, _MOST_KNOWN, _MOST_STRANGE = 6, 200, 20_000
@@ -52,6 +52,14 @@ def prior(seen: View, place: int) -> float:
     if kind == BOTH and not (capital(token) and place not in seen.heads):
         return 0.0
     return weights[kind]
+
+
+_DIRECT = frozenset("greeting farewell praise name_is i_am signature signed speaker kin reply call_out called alone spelled".split())
+
+
+def _impersonal(seen: View, candidate: Candidate) -> bool:
+    """Whether a message has numbers and nobody in it but third persons, as a word problem has, and its cue is of no use then."""
+    return seen.numbers and not seen.personal and candidate.cue.removesuffix("_together") not in _DIRECT
 
 
 def find(views: Sequence[View], roster: Sequence[str], threshold: float) -> list[list[Span]]:
@@ -93,7 +101,7 @@ class _People:
         real = {
             views[c.message].tokens[place].key
             for c in found
-            if c.real and c.weight >= self._threshold - 0.1 and not self._in_problem(views[c.message], c.first)
+            if c.real and (c.cue != "title" or not views[c.message].numbers) and c.weight >= self._threshold - 0.1 and not self._in_problem(views[c.message], c.first)
             for place in range(c.first, c.last + 1)
         }
         names: set[str] = set()
@@ -114,6 +122,7 @@ class _People:
 
     def _learn(self, seen: View, candidate: Candidate) -> None:
         weight = self._weight(seen, candidate)
+        likely = max(prior(seen, place) for place in range(candidate.first, candidate.last + 1))
         for place in range(candidate.first, candidate.last + 1):
             token = seen.tokens[place]
             best = self._local.get((seen.index, place))
@@ -122,24 +131,40 @@ class _People:
             if len(token.key) < 2 or (token.key in lexicon.listed("particles") and place < candidate.last):
                 continue
             known = self._known.setdefault(token.key, Known())
-            narrated = token.key in self._narrated and not candidate.real
-            known.prior = max(known.prior, 0.0 if narrated else prior(seen, place))
+            narrated = (token.key in self._narrated and not self._real(seen, candidate)) or _impersonal(seen, candidate)
+            known.prior = max(known.prior, 0.0 if narrated else likely)
             if not known.weights or weight > max(known.weights):
                 known.reason = candidate.reason
             known.weights.append(weight)
-            known.real = known.real or (candidate.real and not self._in_problem(seen, candidate.first))
+            if weight == candidate.weight and self._chat(seen, place):
+                known.weights.append(self._weights["chat"])
+            known.real = known.real or self._real(seen, candidate)
+
+    @staticmethod
+    def _chat(seen: View, place: int) -> bool:
+        """Whether a word with a capital stands inside a sentence of plain chat."""
+        return seen.personal and not seen.numbers and not seen.problem[1] and place not in seen.heads and capital(seen.tokens[place]) and not seen.shouted
+
+    def _real(self, seen: View, candidate: Candidate) -> bool:
+        """Whether a cue speaks for a person of the chat: not one in a word problem, nor a title in one."""
+        if self._in_problem(seen, candidate.first) or not candidate.real:
+            return False
+        return not _impersonal(seen, candidate) and (candidate.cue != "title" or not (seen.numbers and self._told(seen, candidate)))
+
+    def _told(self, seen: View, candidate: Candidate) -> bool:
+        return any(seen.tokens[place].key in self._narrated for place in range(candidate.first, candidate.last + 1))
 
     def _weight(self, seen: View, candidate: Candidate) -> float:
         """A cue's weight; less where the name is a word problem's."""
         if self._in_problem(seen, candidate.first) and candidate.cue not in ("name_is", "greeting"):
             return candidate.weight * float(self._weights["narrated"])
-        used = any(seen.tokens[place].key in self._narrated for place in range(candidate.first, candidate.last + 1))
-        return candidate.weight * (float(self._weights["narrated"]) if used and not candidate.real else 1.0)
+        told = (self._told(seen, candidate) and not self._real(seen, candidate)) or _impersonal(seen, candidate)
+        return candidate.weight * (float(self._weights["narrated"]) if told else 1.0)
 
     def _by_letter(self, seen: View) -> list[Span]:
         spans = []
         for start, end, word, said in cues.spelled(seen):
-            score = self._weights["lists"].get(lexicon.kind(word), 0.0) if lexicon.kind(word) != WORD else 0.0
+            score = self._weights["lists"]["given"] if lexicon.kind(word) == GIVEN else 0.0
             score = 1 - (1 - score) * (1 - (self._weights["spelled_weight"] if said else 0.2))
             if word in self._known and self._known[word].score() >= self._threshold:
                 score = max(score, 0.9)
@@ -253,10 +278,10 @@ class _People:
                 return total, known.reason
             return min(exposed, total), "a name of a word problem"
         if token.key in self._narrated:
-            if local and (local.real or known.real):
+            if local and (self._real(seen, local) or known.real):
                 return max(total, self._score(seen, local)), local.reason
             return min(exposed, total), "a name of a word problem"
-        if kind in (BOTH, WORD, EPONYM) or len(token.key) < 3:
+        if kind in (BOTH, SURNAME, WORD, EPONYM) or len(token.key) < 3:
             raised = capital(token) and not seen.shouted and place not in seen.heads
             if not local and not raised:
                 return min(exposed, total), known.reason
@@ -271,13 +296,17 @@ class _People:
         kind = lexicon.kind(token.key)
         inside = self._in_problem(seen, place) or token.key in self._narrated or self._curriculum(seen, place)
         relative = self._kin.get(token.key)
-        if relative and not inside:
+        if relative and not inside and relative[0] not in self._narrated:
             key, weight, reason = relative
             raised = capital(token) and not seen.shouted
             bonus = self._weights["lists"]["capital"] if raised else 0.0
             return min(1 - (1 - weight) * (1 - bonus), self._known[key].score()), reason
         if kind == GIVEN and capital(token) and not seen.shouted and len(token.key) > 2 and not inside:
-            return float(self._weights["lists"]["given"]), "a listed name that no cue speaks for"
+            listed = float(self._weights["lists"]["given"])
+            asked = place and seen.tokens[place - 1].norm in ("did", "does", "do", "has", "by", "if", "that", "is")
+            if self._chat(seen, place) and not asked:
+                return 1 - (1 - listed) * (1 - self._weights["chat"]), "a listed name in plain chat"
+            return listed, "a listed name that no cue speaks for"
         return 0, ""
 
     @staticmethod

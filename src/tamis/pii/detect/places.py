@@ -12,8 +12,8 @@ from tamis.pii.detect.cues import View, capital
 from tamis.pii.lexicon import BOTH, FAMILY, GIVEN, UNKNOWN, WORD
 from tamis.pii.spans import Span
 
-_HOUSE = re.compile(r"(?<![\w.$/+*=-])\d{1,5}(?:-\d{1,3}|[A-Za-z](?!\w))?\s+(?=[^\W_])")
-_STEP = re.compile(r"(?:[^\W\d_][\w.'’-]{0,24}|\d{1,3}(?:st|nd|rd|th))(?:\s+|(?=\W|\Z))", re.IGNORECASE)
+_HOUSE = re.compile(r"(?<![\w.$/+*=-])\d{1,5}(?:-\d{1,3}|[A-Za-z](?!\w))?[ \t]{1,3}(?=[^\W_])")
+_STEP = re.compile(r"(?:[^\W\d_][\w.'’-]{0,24}|\d{1,3}(?:st|nd|rd|th))(?:[ \t]{1,3}|(?=\W|\Z))", re.IGNORECASE)
 _CALLE = re.compile(r"(?<!\w)(?:calle|avenida|av\.|carrera|colonia|rua|rue|via|calz\.?|calzada|callejon|callejón|paseo|boulevard)\s+(?:[^\W_][\w.'’]{0,24}\s+){0,4}?(?:#|no\.?|n[uú]mero|num\.?)?\s*\d{1,5}[A-Za-z]?(?!\w)", re.IGNORECASE)
 _UNIT = re.compile(r",?\s*(?:apt|apartment|unit|suite|ste|#|no|depto|piso)\.?\s*#?\s*\w{1,6}(?!\w)", re.IGNORECASE)
 _ZIP = re.compile(r",?\s*\d{5}(?:-\d{4})?(?!\w)")
@@ -71,7 +71,7 @@ def _addresses(seen: View) -> Iterator[Span]:
     for match in _CALLE.finditer(content):
         yield Span(match.start(), _onward(content, match.end()), "LOCATION", 0.4 if _inside(seen, match.start()) else 0.8, "a street and its number")
     for match in _ZIP_SAID.finditer(content):
-        yield Span(*match.span(1), "LOCATION", 0.7, "called a postal code")
+        yield Span(*match.span(1), "LOCATION", 0.7 if seen.personal and not _inside(seen, match.start()) else 0.4, "called a postal code")
 
 
 _COMPASS = frozenset("n s e w north south east west nw ne sw se oak elm pine maple main park lake hill high church school mill spring river".split())
@@ -125,19 +125,21 @@ def _towns(seen: View, before: Sequence[View]) -> Iterator[Span]:
         if last is None:
             continue
         phrase = match[0].lower()
-        home = any(word in phrase for word in ("live", "address", "viv", "moved", "soy de", "from", "grew", "born", "stay", "raised", "hometown", "downtown", "visiting", "town"))
+        home = any(word in phrase for word in ("live", "address", "viv", "moved", "soy de", "from", "grew", "born", "stay", "raised", "hometown", "downtown", "visiting", "town", "here in"))
         score = 0.85 if home and listed else 0.75 if home else 0.65 if listed else 0.5
         if phrase.startswith(("im ", "i am ")) and not listed and "from" not in phrase:
             score = 0.55 if capital(tokens[place]) and not seen.shouted else 0.3
-        if _inside(seen, match.end()):
+        if not capital(tokens[place]) and not listed and not any(word in phrase for word in ("live", "viv", "from", "moved", "address", "stay")):
+            score = 0.35
+        if _inside(seen, match.end()) or not (seen.personal or phrase.startswith(("here", "over here"))) or (seen.problem[1] and not home):
             score = 0.35
         yield Span(tokens[place].start, _with_state(content, tokens[last].end), "LOCATION", score, "says where somebody lives or is")
-    if before and re.search(r"(?i)where (?:do|are|r) (?:you|u) (?:live|from|at)|where(?:abouts)? are you|donde vives|de donde eres|what (?:city|town|state)|your (?:address|zip)", before[-1].content) and before[-1].role != seen.role:
+    if before and re.search(r"(?i)where (?:do|are|r) (?:you|u) (?:live|from|at)|where(?:abouts)? are you(?: located| calling| joining)?\W*\Z|donde vives|de donde eres|what (?:city|town|state)|your (?:address|zip)", before[-1].content) and before[-1].role != seen.role:
         place = 0
         while place < len(tokens) - 1 and lexicon.kind(tokens[place].key) == WORD and (tokens[place].key,) not in _gazetteer():
             place += 1
         last, listed = _town(seen, place)
-        if last is not None:
+        if last is not None and (listed or capital(tokens[place])):
             yield Span(tokens[place].start, _with_state(content, tokens[last].end), "LOCATION", 0.75 if listed else 0.6, "answers a question about a place")
     yield from _listed_places(seen)
 
@@ -153,13 +155,13 @@ def _listed_places(seen: View) -> Iterator[Span]:
             continue
         raised = capital(tokens[place]) and not seen.shouted
         known = listed and (raised or len(tokens[place].key) > 4)
-        personal = any(t.norm in _PERSONAL for t in tokens)
+        personal = not seen.numbers and any(t.norm in _PERSONAL for t in tokens) and tokens[last].norm == tokens[last].key
         if known or raised:
-            score = (0.6 if personal else 0.4) if known else 0.4 if personal else 0.2
+            score = (0.55 if personal else 0.4) if known else 0.4 if personal else 0.2
             yield Span(tokens[place].start, _with_state(seen.content, tokens[last].end), "LOCATION", score, "a place in plain chat")
 
 
-_PERSONAL = frozenset("i im my me we our us you your u ur he she his her mi yo nuestra were ill ive".split())
+_PERSONAL = frozenset("i im my me we our us mi yo nuestra ill ive".split())
 
 
 def _with_state(content: str, end: int) -> int:
@@ -212,7 +214,7 @@ def _schools(seen: View, before: Sequence[View]) -> Iterator[Span]:
             span, taken = _spanish(seen, place)
             if span:
                 yield span
-        if token.norm not in ends or place <= taken or not place:
+        if token.norm not in ends or place <= taken or not place or (token.norm == "ms" and token.text != "MS"):
             continue
         last = place
         while last + 1 < len(tokens) and tokens[last + 1].norm in types | {"for", "of"} and _SPACE.fullmatch(content, tokens[last].end, tokens[last + 1].start):
@@ -220,7 +222,7 @@ def _schools(seen: View, before: Sequence[View]) -> Iterator[Span]:
         while tokens[last].norm not in ends:
             last -= 1
         first = _school_start(seen, place)
-        if first is None:
+        if first is None or tokens[first].norm in _ONLINE:
             continue
         taken = last
         yield from _school(seen, first, place, last)
@@ -252,13 +254,14 @@ def _school_start(seen: View, place: int) -> int | None:
             first -= 1
         else:
             break
-    while first < place and (tokens[first].norm in _NOT_SCHOOLS or (first in seen.heads and tokens[first].norm in ("at", "in", "from", "my", "the"))):
+    while first < place and (tokens[first].norm in _NOT_SCHOOLS or (first in seen.heads and lexicon.kind(tokens[first].key) == WORD and tokens[first].norm not in _COMPASS | types) or (first in seen.heads and tokens[first].norm in ("at", "in", "from", "my", "the"))):
         first += 1
     if all(tokens[p].norm in types for p in range(first, place)):
         return None
     return first
 
 
+_ONLINE = frozenset({"khan", "prodigy", "outschool"})
 _NOT_SCHOOLS = frozenset(
     "i im my your our his her their the a an this that in at to from of for is was and or but go goes attend old new same whole public private local "
     "after before during all no not what which every each some any other next last first only just like how so too very really is are be by on with "
@@ -284,7 +287,7 @@ def _school(seen: View, first: int, place: int, last: int) -> Iterator[Span]:
         score = 0.55 if goes else 0.3
     if seen.shouted and not goes:
         score = min(score, 0.55 if all(kind in (GIVEN, FAMILY, BOTH, UNKNOWN) for kind in name) and not vague else 0.35)
-    if _inside(seen, tokens[first].start):
+    if _inside(seen, tokens[first].start) or (seen.numbers and not seen.personal) or (not seen.personal and not goes and len(seen.content) > 80):
         score = 0.4
     yield Span(tokens[first].start, tokens[last].end, "SCHOOL", score, "a school by its name")
 
@@ -318,6 +321,6 @@ def _called_school(seen: View, before: Sequence[View]) -> Iterator[Span]:
             last = place
             while last - place < 3 and last + 1 < len(tokens) and capital(tokens[last + 1]) and _SPACE.fullmatch(seen.content, tokens[last].end, tokens[last + 1].start):
                 last += 1
-            score = 0.7 if asked else 0.55 if not _inside(seen, token.start) else 0.3
+            score = 0.7 if asked else 0.55 if seen.personal and not seen.numbers and not _inside(seen, token.start) else 0.3
             yield Span(token.start, tokens[last].end, "SCHOOL", score, "where somebody goes to school")
             break
