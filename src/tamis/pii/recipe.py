@@ -36,8 +36,14 @@ class RedactRecipe:
         maths_guard: Keeps what looks like maths, unless more speaks for a person than its look.
         num_proc: Processes that share the sessions.
         explain: Prints each span with its reason.
+        model_name_or_path: The model of `model`, or Presidio's spaCy model; each has its own.
+        llm: The chat model of `llm`: `packaged`, a folder or a model on the Hub, `http://host:port/v1#model`, or
+            `provider:model`.
+        llm_prompt: `basic`, `maths-aware` or `segment-aware`.
+        llm_window: Characters of text in one prompt.
+        llm_budget: The most that is asked: `200 requests` or `50000 tokens`; of each process.
+        llm_cache: A file that keeps the answers, which hold personal data; readable by its owner only.
         allow_remote: A host that text may be sent to, for `llm`. May be repeated.
-        model_name_or_path: The model of `model` or `llm`; each has its own.
         dataset_config: The data set's config, where it has several.
         dataset_split: The split to read.
         dataset_revision: The data set's revision on the Hub.
@@ -59,8 +65,13 @@ class RedactRecipe:
     maths_guard: bool = True
     num_proc: int = 1
     explain: bool = False
-    allow_remote: list[str] = field(default_factory=list)
     model_name_or_path: str | None = None
+    llm: str | None = None
+    llm_prompt: str = "segment-aware"
+    llm_window: int = 3000
+    llm_budget: str | None = None
+    llm_cache: str | None = None
+    allow_remote: list[str] = field(default_factory=list)
     dataset_config: str | None = None
     dataset_split: str = "train"
     dataset_revision: str | None = None
@@ -74,7 +85,11 @@ class RedactRecipe:
             raise UsageError(f"--surrogate_map: --operator {self.operator} makes no surrogates")
         if self.roster is not None and self.detector not in ("rules", "cascade"):
             raise UsageError(f"--roster: is for rules and cascade, not for {self.detector}")
-        if self.allow_remote and self.detector not in ("llm", "cascade"):
+        if (self.detector == "llm") != (self.llm is not None):
+            raise UsageError("--llm and --detector llm: each needs the other")
+        if self.model_name_or_path is not None and self.detector not in ("model", "presidio"):
+            raise UsageError(f"--model_name_or_path: is for model and presidio, not for {self.detector}")
+        if self.allow_remote and self.detector != "llm":
             raise UsageError(f"--allow_remote: {self.detector} sends nothing anywhere")
 
 

@@ -166,7 +166,7 @@ class _Run:
             if spans and self._map:
                 self._map.write(_line({**key, "spans": _originals(message.content, redacted, i)}))
             self._done.labels.update(span.label for span in spans)
-            self._done.guarded += len(redacted.guarded[i])
+            self._done.guarded += len(redacted.maths[i])
             if self._explain:
                 self._say(key, redacted, i)
 
@@ -185,7 +185,7 @@ class _Run:
 
     def _say(self, key: dict[str, Any], redacted: Redacted, i: int) -> None:
         assert self._explain
-        told = [*redacted.spans[i], *(replace(s, reason=f"kept: {s.reason}") for s in redacted.guarded[i])]
+        told = [*redacted.spans[i], *(replace(s, reason=f"kept: {s.reason}") for s in redacted.maths[i])]
         for span in sorted(told):
             self._explain(
                 f"{key['session_id']} {key['sequence_id']}: {span.start}-{span.end} {span.label} "

@@ -28,10 +28,21 @@ def detector(recipe: RedactRecipe) -> Detector:
 
         return CascadeDetector(roster=roster(recipe.roster))
     if recipe.detector == "llm":
-        raise UsageError("--detector llm: not here yet")
+        return _llm(recipe)
     from tamis.pii.detect.rules import RulesDetector
 
     return RulesDetector(roster(recipe.roster))
+
+
+def _llm(recipe: RedactRecipe) -> Detector:
+    from tamis.pii.detect.chat_models import budget, open_chat
+    from tamis.pii.detect.llm import LLMDetector
+    from tamis.pii.detect.llm_cache import AnswerCache
+
+    assert recipe.llm is not None
+    chat = open_chat(recipe.llm, allow_remote=recipe.allow_remote, budget=budget(recipe.llm_budget))
+    kept = AnswerCache(recipe.llm_cache) if recipe.llm_cache else None
+    return LLMDetector(chat, recipe.llm_prompt, kept, recipe.llm_window)
 
 
 def roster(path: str | None) -> tuple[str, ...]:
