@@ -102,6 +102,13 @@ def test_other_false_tags_say_what_they_were(text: str, inferred: str) -> None:
     assert (item.proposed, item.inferred) == ("false", inferred)
 
 
+def test_a_name_behind_a_list_of_numbers_is_no_number() -> None:
+    [item] = judged("is it 4, 5 <PERSON> or not")
+    assert item.inferred != "number"
+    [item] = judged("is it 4, 5 <DATE_TIME> or not")
+    assert item.inferred == "number"
+
+
 def test_a_tag_in_a_number_makes_its_message_maths() -> None:
     [item] = judged("y=<PERSON>")
     assert item.segment == "maths"

@@ -70,16 +70,16 @@ def test_new_items_join_and_old_ones_stay_with_their_verdicts(tmp_path: Path) ->
 
 
 def test_a_round_ends_at_95_per_cent(tmp_path: Path) -> None:
-    write(tmp_path, {"s": [("tutor", f"ask <PERSON> about {'that' * i}") for i in range(40)]})
+    write(tmp_path, {"s": [("tutor", f"ask <PERSON> about {'that' * i}") for i in range(100)]})
     done = audited(tmp_path)
-    for resolved, is_over in ((37, False), (38, True)):
+    for resolved, is_over in ((94, False), (95, True)):
         fill(done.review, lambda line, n=resolved: {"verdict": "true" if line["sequence_id"] < n else "unsure"})
         assert audited(tmp_path).statistics["is_over"] is is_over
         fill(done.review, lambda _: {"resolved": False})
     told = json.loads((tmp_path / "out" / STATISTICS).read_text())
     assert [(one["round"], one["resolved"], one["is_over"]) for one in told["rounds"]] == [
-        (1, 37, False),
-        (2, 38, True),
+        (1, 94, False),
+        (2, 95, True),
     ]
 
 
