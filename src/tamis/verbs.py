@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
@@ -308,7 +309,7 @@ def _certify(recipe: DeidAuditRecipe) -> Report:
         "wrote": recipe.output_dir,
         "reviewed": done.size,
         "messages_with_missed": risk["messages_with_missed"],
-        "upper_bound_per_1000": round(risk["messages_per_1000_upper"], 2),
+        "upper_bound_per_1000": math.ceil(100 * risk["messages_per_1000_upper"]) / 100,  # never rounded down
         "statement": str(done.folder / PAGE),
     }
 

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from corpora import Known, fill, lines, write
 
+from tamis import cli
 from tamis.errors import UsageError, WorkError
 from tamis.pii.audit import REVIEW, STATISTICS, Audited, deid_audit
 from tamis.pii.recipe import DeidAuditRecipe
@@ -185,6 +186,20 @@ def test_what_the_reviewer_knows_is_put_back(tmp_path: Path) -> None:
     fill(done.review, lambda line: {"verdict": "false", "original": ["6", "Desmos"][line["sequence_id"]]})
     made = audited(tmp_path, surrogates=True).with_surrogates
     assert made and [m["content"] for m in lines(made)[0]["messages"]] == ["y=6", "so Desmos helped"]
+
+
+def test_the_command_finds_what_was_missed_by_the_rules_and_names_the_next_step(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data, out = write(tmp_path), str(tmp_path / "out")
+    command = ["deid-audit", "--dataset_name", data, "--output_dir", out, "--encoder", "none"]
+    assert cli.main(command) == 0
+    assert "fill in `verdict`" in capsys.readouterr().out
+    review = lines(tmp_path / "out" / REVIEW)
+    assert "⟦Emma Carter⟧" in "".join(line["context"] for line in review if line["origin"] == "detector")
+    assert cli.main([*command, "--surrogates"]) == 1
+    assert "items are not resolved" in capsys.readouterr().err
+    assert cli.main([*command, "--sample_size", "3"]) == 2
 
 
 def test_killed_before_any_write_the_review_is_whole(tmp_path: Path) -> None:
