@@ -40,7 +40,9 @@ def make_parser() -> argparse.ArgumentParser:
     """The arguments."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--sample", type=Path, default=ROOT / "tests/pii/segment_sample.jsonl")
-    parser.add_argument("--chat", type=Path, default=ROOT / "tests/pii/chat_sample.txt", help="Lines without maths.")
+    parser.add_argument(
+        "--chat", type=Path, default=ROOT / "tests/pii/chat_sample.txt", help="Lines without maths."
+    )
     parser.add_argument("--gsm8k", type=Path, help="GSM8K's file of questions.")
     parser.add_argument("--mathdial", type=Path, help="MathDial's file of dialogues.")
     parser.add_argument("--output", type=Path, default=ROOT / "evaluation/results/segments.json")
