@@ -5,9 +5,9 @@
 
 The labelled sample was written for this project and labelled by its writer, a language model; no second labeller
 looked at it. The rule: a message is maths if it states, asks for, does, checks or explains something of the
-mathematics: a number or expression of the problem, an operation, a term, the story or the question of a problem, or
-what to do next in words that name what in the problem is meant. It is not maths if it greets, thanks, praises or
-complains, speaks of people, places, times or the equipment, or says yes, no or "I don't get it" and no more.
+mathematics: a number or expression of the problem, an operation, a term, the story or the question of a problem,
+or what to do next in words that name what in the problem is meant. It is not maths if it greets, thanks, praises
+or complains, speaks of people, places, times or the equipment, or says yes, no or "I don't get it" and no more.
 
 The thresholds are chosen on every other session of the sample, and the agreement is reported on the rest.
 """
@@ -17,6 +17,7 @@ from __future__ import annotations
 import argparse
 import json
 import re
+import sys
 from collections.abc import Iterator, Sequence
 from itertools import product
 from pathlib import Path
@@ -146,7 +147,7 @@ def main() -> None:
         result["share_of_maths"]["mathdial"] = share([*mathdial(arguments.mathdial)])
     arguments.output.parent.mkdir(parents=True, exist_ok=True)
     arguments.output.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
-    print(json.dumps(result, indent=2))
+    sys.stdout.write(arguments.output.read_text(encoding="utf-8"))
 
 
 if __name__ == "__main__":

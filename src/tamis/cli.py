@@ -24,10 +24,12 @@ from tamis.verbs import VERBS, Report, Verb
 Made = Report | Iterator[Report] | None
 # The parser checks these; text that may be None is plain text to it, or it would read `null` and `#1.txt` as None.
 _TYPES: dict[str, Any] = {"int": int, "int | None": int | None, "float": float, "str": str, "str | None": str}
+_TYPES |= {"float | None": float | None}
 _TEXT = "text (in a file, put it in quotes)"
 _WORDS = {"bool": "true or false", "float": "a number", "list[str]": "a list of text", "str": _TEXT}
 _WORDS |= {"list[float]": "a list of numbers", "list[str] | str": "text or a list of text"}
-_WORDS |= {"int": "a whole number", "int | None": "a whole number", "str | None": _TEXT, "dict": "keys and values"}
+_WORDS |= {"float | None": "a number", "int": "a whole number"}
+_WORDS |= {"int | None": "a whole number", "str | None": _TEXT, "dict": "keys and values"}
 
 
 def _kinds(recipe: type) -> dict[str, str]:

@@ -7,7 +7,7 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import Any, ClassVar, Protocol
 
 from tamis.errors import UsageError
 
@@ -308,7 +308,15 @@ class HubRecipe:
             raise UsageError(f"--port {self.port}: has to be from 0 to 65535")
 
 
-Recipe = EmbedRecipe | ScoreRecipe | SelectRecipe | ExportRecipe | DownloadRecipe | ReportRecipe
+class Recipe(Protocol):
+    """What a run that writes a folder was asked to do: any dataclass that names the folder."""
+
+    __dataclass_fields__: ClassVar[dict[str, Any]]
+
+    @property
+    def output_dir(self) -> str:
+        """The folder."""
+        ...
 
 
 def one_of(name: str, value: str, known: tuple[str, ...]) -> None:

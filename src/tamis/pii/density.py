@@ -92,9 +92,7 @@ def _expressions(whole: str, starts: Places, lengths: Sequence[int]) -> tuple[Pl
     weights: Floats = np.array([weight for *_, weight in ordered], dtype=np.float64)
     reached = np.maximum.accumulate(end)
     first = np.flatnonzero(np.concatenate([[True], begin[1:] > reached[:-1]]))
-    last: Places = np.maximum.reduceat(end, first)
-    greatest: Floats = np.maximum.reduceat(weights, first)
-    return begin[first], last, greatest
+    return begin[first], np.maximum.reduceat(end, first), np.maximum.reduceat(weights, first)
 
 
 def _without(whole: str, begin: Places, end: Places) -> str:
@@ -108,7 +106,8 @@ def _without(whole: str, begin: Places, end: Places) -> str:
 
 
 def _by_message(starts: Places, at: Places, weight: Floats) -> Floats:
-    return np.bincount(np.searchsorted(starts, at, side="right") - 1, weight, minlength=len(starts))
+    message = np.searchsorted(starts, at, side="right") - 1
+    return np.bincount(message, weight, minlength=len(starts)).astype(np.float64)  # of no places it makes integers
 
 
 def _blank(found: re.Match[str]) -> str:

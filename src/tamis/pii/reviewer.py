@@ -1,4 +1,4 @@
-"""A small classifier that says whether what detectors proposed is personal data: readable features, readable weights.
+"""A small classifier that says whether what detectors proposed is personal data, by features that one can read.
 
 A feature is a name and a number from 0 to about 1. A weight belongs to a name; a feature without a weight counts
 nothing. So the file of a reviewer is a table that anybody can read, and a score can be explained by its parts.
@@ -10,7 +10,7 @@ import json
 import math
 import re
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -25,19 +25,23 @@ from tamis.pii.spans import Span
 Features = dict[str, float]
 
 _PROBLEM = re.compile(
-    r"\b(?:how (?:many|much|far|long|old|fast|tall)|each|altogether|in total|total of|twice as|times as|per|remaining"
-    r"|left over|cost|costs|earns?|spends?|spent|buys?|bought|sells?|sold|gives?|shares?|has \d|had \d|have \d)\b",
+    r"\b(?:how (?:many|much|far|long|old|fast|tall)|each|altogether|in total|total of|twice as|times as|per"
+    r"|remaining|left over|cost|costs|earns?|spends?|spent|buys?|bought|sells?|sold|gives?|shares?"
+    r"|has \d|had \d|have \d)\b",
     re.IGNORECASE,
 )
 _DOES = re.compile(
-    r"\s+(?:has|had|buys?|bought|gives?|gave|sells?|sold|wants?|needs?|walks?|runs?|ran|drives?|drove|eats?|ate|bakes?"
-    r"|makes?|made|earns?|saves?|spends?|spent|picks?|reads?|rides?|collects?|plants?|paints?|and [A-Z]\w+ (?:have|are"
-    r"|share|each)|'s (?:age|height|weight|car|garden|farm|store|shop))\b"
+    r"\s+(?:has|had|buys?|bought|gives?|gave|sells?|sold|wants?|needs?|walks?|runs?|ran|drives?|drove|eats?|ate"
+    r"|bakes?|makes?|made|earns?|saves?|spends?|spent|picks?|reads?|rides?|collects?|plants?|paints?"
+    r"|and [A-Z]\w+ (?:have|are|share|each)|'s (?:age|height|weight|car|garden|farm|store|shop))\b"
 )
-_ASKED = re.compile(r"\b(?:name|call(?:ed)?|who|email|e-mail|phone|number|address|live|school|old|birthday|reach|link)\b", re.I)
+_ASKED = re.compile(
+    r"\b(?:name|call(?:ed)?|who|email|e-mail|phone|number|address|live|school|old|birthday|reach|link)\b", re.I
+)
 _CALLED = re.compile(
-    r"(?:\b(?:hi|hey|hello|hiya|yo|thanks|thank you|ty|thx|bye|night|morning|sorry|ok|okay|welcome|dear|mrs?|ms|miss|mx|dr"
-    r"|prof|coach|name is|name's|i'?m|im|i am|this is|call me|it'?s|its|from|by|with|and|ask|tell|my|at|in)\b[\s,.:!]*|@)$",
+    r"(?:\b(?:hi|hey|hello|hiya|yo|thanks|thank you|ty|thx|bye|night|morning|sorry|ok|okay|welcome|dear"
+    r"|mrs?|ms|miss|mx|dr|prof|coach|name is|name's|i'?m|im|i am|this is|call me|it'?s|its|from|by|with|and|ask"
+    r"|tell|my|at|in)\b[\s,.:!]*|@)$",
     re.IGNORECASE,
 )
 
@@ -88,7 +92,9 @@ def _joined(message: int, group: Sequence[tuple[Span, str]]) -> Candidate:
             proposals[name] = span
     best = max((span for span, _ in group), key=lambda span: (span.score, span.end - span.start))
     sure = [span for span, _ in group if span.score >= 0.5] or [best]
-    whole = Span(min(span.start for span in sure), max(span.end for span in sure), best.label, best.score, best.reason)
+    whole = Span(
+        min(span.start for span in sure), max(span.end for span in sure), best.label, best.score, best.reason
+    )
     return Candidate(message, whole, proposals)
 
 
@@ -123,7 +129,9 @@ def features(session: Session, found: Sequence[Candidate]) -> list[Features]:
             "asked for before": float(bool(_ASKED.search(before))),
             "near either end of the session": float(one.message < 3 or one.message >= len(texts) - 3),
             "word problem": min(story[one.message] / 4, 1.0),
-            "elsewhere in a word problem": max((min(story[other.message] / 4, 1.0) for other in others), default=0.0),
+            "elsewhere in a word problem": max(
+                (min(story[other.message] / 4, 1.0) for other in others), default=0.0
+            ),
         }
         kind = "structured" if span.label in STRUCTURED else span.label
         crossed = ("word problem", "inside maths", "maths segment", "model", "rules", "elsewhere, model")
@@ -201,7 +209,7 @@ class Reviewer:
     threshold: float = 0.5
 
     def review(self, session: Session, found: Sequence[Candidate]) -> list[Span]:
-        """Each candidate's span with the reviewer's score, and with the features that decided most as its reason."""
+        """Each candidate's span with the reviewer's score; its reason names the features that decided most."""
         made = []
         for one, known in zip(found, features(session, found), strict=True):
             parts = {name: value * self.weights.get(name, 0.0) for name, value in known.items()}

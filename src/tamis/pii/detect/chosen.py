@@ -1,0 +1,39 @@
+"""The detector that a recipe names; what it needs is imported here and not before."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tamis.errors import UsageError
+from tamis.pii.detect.detector import Detector
+from tamis.pii.recipe import RedactRecipe
+
+
+def detector(recipe: RedactRecipe) -> Detector:
+    """The detector of a recipe.
+
+    Raises:
+        UsageError: An extra, a model or the roster is missing.
+    """
+    if recipe.detector == "rules":
+        from tamis.pii.detect.rules import RulesDetector
+
+        return RulesDetector(roster(recipe.roster))
+    raise UsageError(f"--detector {recipe.detector}: not here yet")
+
+
+def roster(path: str | None) -> tuple[str, ...]:
+    """The names in a roster's file, one a line.
+
+    Raises:
+        UsageError: The file cannot be read; nothing of it is repeated.
+    """
+    if path is None:
+        return ()
+    try:
+        lines = Path(path).read_text(encoding="utf-8-sig").splitlines()
+    except OSError as error:
+        raise UsageError(f"--roster {path}: cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise UsageError(f"--roster {path}: is not UTF-8") from error
+    return tuple(name for line in lines if (name := line.strip()))
