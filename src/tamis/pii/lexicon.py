@@ -120,6 +120,8 @@ def kind(key: str) -> str:
         return listed
     if _SUFFIX.fullmatch(key):
         return WORD
+    if len(key) > 5 and (key.endswith("ly") or (key.startswith(("re", "un", "mis", "pre")) and kinds().get(key[2:]) == WORD)):
+        return WORD
     for ending, instead in (("s", ""), ("es", ""), ("ies", "y"), ("ed", ""), ("d", ""), ("ly", ""), ("er", "e"), ("er", ""), ("y", "")):
         if key.endswith(ending) and kinds().get(key[: len(key) - len(ending)] + instead) == WORD:
             return WORD

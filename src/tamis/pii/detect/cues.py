@@ -59,6 +59,8 @@ class View(NamedTuple):
         heads: The tokens that begin a sentence.
         problem: Start and end of what reads like a word problem; (0, 0) where nothing does.
         narrated: The tokens that are persons of a word problem.
+        personal: Whether it speaks of "I" or "you".
+        numbers: Whether it holds a number.
     """
 
     index: int
@@ -70,6 +72,8 @@ class View(NamedTuple):
     heads: frozenset[int]
     problem: tuple[int, int]
     narrated: frozenset[int]
+    personal: bool
+    numbers: bool
 
 
 @cache
@@ -135,8 +139,10 @@ def view(index: int, turn: int, role: str, content: str) -> View:
         while at < len(breaks) and breaks[at] <= token.start:
             heads.add(place)
             at += 1
-    problem, narrated = _problem(content, tokens, breaks, shouted)
-    return View(index, turn, role, content, tokens, shouted, frozenset(heads), problem, narrated)
+    personal = any(token.norm in _words("pronouns") for token in tokens)
+    numbers = bool(_NUMBER.search(content)) or any(token.norm in _NUMBERS for token in tokens)
+    problem, narrated = _problem(content, tokens, breaks, personal, numbers)
+    return View(index, turn, role, content, tokens, shouted, frozenset(heads), problem, narrated, personal, numbers)
 
 
 _LOOSE = frozenset("is was will can could would should does did do if and or then also only each both still already now got said has".split())
@@ -144,12 +150,11 @@ _YOU = frozenset("you u ya i we me us my your ur the".split())
 _ASKING = frozenset("does did do if will can has have is was than many much when would could should".split())
 
 
-def _problem(content: str, tokens: list[Token], breaks: list[int], shouted: bool) -> tuple[tuple[int, int], frozenset[int]]:
+def _problem(content: str, tokens: list[Token], breaks: list[int], personal: bool, numbers: bool) -> tuple[tuple[int, int], frozenset[int]]:
     """Where a message tells of a word problem: from its first sentence that does to its last, and of whom."""
     if len(content) < 12:
         return (0, 0), frozenset()
     asks = [match.start() for match in _asks().finditer(content)] if len(tokens) > 3 else []
-    numbers = bool(_NUMBER.search(content)) or any(t.norm in _NUMBERS for t in tokens)
     if not numbers and not asks:
         return (0, 0), frozenset()
     verbs = _words("narrative")
@@ -160,7 +165,7 @@ def _problem(content: str, tokens: list[Token], breaks: list[int], shouted: bool
         if lexicon.kind(token.key) == WORD or len(token.key) < 2:
             continue
         if token.norm != token.key and len(token.norm) == len(token.key) + 1:
-            loose.add(place)
+            (firm if numbers and not personal else loose).add(place)
             continue
         if place + 1 < len(tokens) and content[token.end : tokens[place + 1].start].isspace():
             after = tokens[place + 1].norm
@@ -171,7 +176,7 @@ def _problem(content: str, tokens: list[Token], breaks: list[int], shouted: bool
             loose.add(place)
     spots = asks + [tokens[place].start for place in firm]
     if not (len(spots) > 1 or (asks and (numbers or loose)) or (firm and len(content) > _LEAST_LONG)):
-        return (0, 0), frozenset(firm)
+        return (0, 0), frozenset(firm if personal else firm | loose)
     hits = sorted(spots + [tokens[place].start for place in loose])
     edges = [0, *breaks, len(content)]
     start = max(edge for edge in edges if edge <= hits[0])
@@ -189,8 +194,15 @@ def soft(content: str, start: int, end: int) -> bool:
     return end - start == 1 and content[start] == " " or (end - start < 12 and _SOFT.fullmatch(content, start, end) is not None)
 
 
-def read_name(seen: View, place: int, strong: bool) -> int | None:
-    """The last token of the name that begins at a token; None if it is none."""
+def read_name(seen: View, place: int, strong: bool, strange: bool = False) -> int | None:
+    """The last token of the name that begins at a token; None if it is none.
+
+    Args:
+        seen: The message.
+        place: The token.
+        strong: Whether even a common word may be a name here.
+        strange: Whether a word in lower case that no list holds may be one.
+    """
     tokens = seen.tokens
     head = tokens[place]
     kind = lexicon.kind(head.key)
@@ -206,6 +218,12 @@ def read_name(seen: View, place: int, strong: bool) -> int | None:
     if kind == WORD and not (strong and raised):
         return None
     if kind in (BOTH, EPONYM) and not (strong or raised or seen.shouted):
+        return None
+    if kind == UNKNOWN and not (strong or strange or capital(head)):
+        return None
+    if kind == FAMILY and head.text.islower() and not (strong or strange):
+        return None
+    if kind == UNKNOWN and "-" in head.text and any(lexicon.kind(lexicon.folded(part)) == WORD for part in head.text.split("-")):
         return None
     last = place
     while last - place < 4:
@@ -310,10 +328,20 @@ def _name_after(seen: View, cue: str, entry: dict[str, Any], place: int, followi
     if head >= len(tokens) or not soft(content, end, tokens[head].start) or _OPERATOR.match(content, end):
         return
     strong = bool(entry.get("strong")) and not (cue == "title" and tokens[place].norm in entry["weak"])
+    if cue == "title" and tokens[place].norm in ("miss", "coach", "dr", "sr", "doctor", "aunt", "uncle", "tia", "tio", "prof", "professor"):
+        strong = capital(tokens[head]) and not seen.shouted
     if cue == "title" and not strong and not (capital(tokens[head]) or lexicon.kind(tokens[head].key) in (GIVEN, FAMILY)):
         return
-    last = read_name(seen, head, strong)
+    if cue in ("greeting", "farewell") and not _opens(seen, place):
+        return
+    if cue == "signed" and (head + 5 < len(tokens) or tokens[following - 1].norm == "from" and lexicon.kind(tokens[head].key) not in (GIVEN, FAMILY)):
+        return
+    shy = not seen.problem[1] and tokens[place].norm not in ("its", "it", "this")
+    strange = cue == "greeting" or (cue == "i_am" and shy and seen.turn < 3)
+    last = read_name(seen, head, strong, strange)
     if last is None:
+        return
+    if cue == "signed" and last < len(tokens) - 1:
         return
     if entry.get("end") and not ends_clause(seen, last):
         return
@@ -329,7 +357,7 @@ def _together(seen: View, last: int, cue: str, weight: float, real: bool, reason
     tokens, content = seen.tokens, seen.content
     for _ in range(6):
         head = last + 1
-        if head < len(tokens) and tokens[head].norm in ("and", "y", "n", "et", "e") and soft(content, tokens[last].end, tokens[head].start):
+        if head < len(tokens) and tokens[head].norm in ("and", "y", "n", "et", "e", "or", "o") and soft(content, tokens[last].end, tokens[head].start):
             head += 1
         elif not (head < len(tokens) and content[tokens[last].end : tokens[head].start].strip() in (",", "&", "+", "/")):
             return
@@ -342,6 +370,15 @@ def _together(seen: View, last: int, cue: str, weight: float, real: bool, reason
             return
         last = end
         yield Candidate(seen.index, head, last, cue + "_together", weight * 0.8, real, reason)
+
+
+def _opens(seen: View, place: int) -> bool:
+    """Whether a greeting or thanks may begin at a token: at the head of a clause, or behind a word of that kind."""
+    if place in seen.heads:
+        return True
+    before = seen.tokens[place - 1]
+    gap = seen.content[before.end : seen.tokens[place].start]
+    return bool(gap.strip()) or before.norm in _CALLS or before.norm in _words_of_fillers() or before.norm in _AFTER
 
 
 @cache
@@ -379,11 +416,12 @@ def _name_before(seen: View, cue: str, entry: dict[str, Any], place: int) -> Ite
         first -= 1
     if first and (first - 1) in seen.heads and read_name(seen, first - 1, strong=False) == last and lexicon.kind(tokens[first - 1].key) in (GIVEN, FAMILY):
         first -= 1
-    if read_name(seen, first, strong=False) is None:
+    if read_name(seen, first, strong=False, strange=bool(entry.get("start")) and "," in gap and not seen.numbers) is None:
         return
     if entry.get("start") and first not in seen.heads and not _vocative(seen, first):
         return
-    yield Candidate(seen.index, first, last, cue, entry["weight"], bool(entry.get("real")), entry["reason"])
+    weight = entry["weight"] + (table()["comma"] if entry.get("start") and "," in gap else 0)
+    yield Candidate(seen.index, first, last, cue, weight, bool(entry.get("real")), entry["reason"])
 
 
 def _vocative(seen: View, first: int) -> bool:
@@ -417,7 +455,7 @@ def _by_kin(seen: View) -> Iterator[Candidate]:
         gap = content[tokens[head - 1].end : tokens[head].start]
         if not soft(content, tokens[head - 1].end, tokens[head].start) and not (gap == ". " and tokens[head - 1].norm in _titles()):
             continue
-        last = read_name(seen, head, strong=named)
+        last = read_name(seen, head, strong=named, strange=not seen.problem[1] and head == len(tokens) - 1)
         if last is not None:
             yield Candidate(seen.index, head, last, "kin", weight, True, reason)
             yield from _together(seen, last, "kin", weight, True, reason)
@@ -441,7 +479,25 @@ def _by_place(seen: View, before: Sequence[View]) -> Iterator[Candidate]:
         last = read_name(seen, place, strong=False)
         if last is not None and last == len(tokens) - 1 and not _NUMBER.search(seen.content[tokens[last].end :]):
             yield Candidate(seen.index, place, last, "signature", weights["signature_weight"], True, "signs a message")
+    yield from _called(seen)
     yield from _replies(seen, before, weights)
+
+
+def _called(seen: View) -> Iterator[Candidate]:
+    """Names that commas set apart, at the end of a sentence or inside one."""
+    tokens, content, weights = seen.tokens, seen.content, table()
+    for place in range(1, len(tokens)):
+        if place in seen.heads or "," not in content[tokens[place - 1].end : tokens[place].start] or not capital(tokens[place]):
+            continue
+        last = read_name(seen, place, strong=False)
+        if last is None or not ends_clause(seen, last):
+            continue
+        behind = content[tokens[last].end : tokens[last].end + 2].strip()
+        at_end = last == len(tokens) - 1 or behind[:1] in tuple(".!?\n")
+        if at_end and tokens[place - 1].norm != "and":
+            yield Candidate(seen.index, place, last, "called", weights["called_at_end"], False, "called by name at the end of a sentence")
+        elif behind[:1] == "," and (seen.personal or not seen.numbers):
+            yield Candidate(seen.index, place, last, "called", weights["enclosed"], False, "called by name between commas")
 
 
 def _replies(seen: View, before: Sequence[View], weights: dict[str, Any]) -> Iterator[Candidate]:
@@ -452,7 +508,7 @@ def _replies(seen: View, before: Sequence[View], weights: dict[str, Any]) -> Ite
     last = read_name(seen, head, strong=False)
     if before and (asked := _asked(seen, before)):
         end = last if last is not None else read_name(seen, head, strong=asked == "name")
-        if end is not None:
+        if end is not None and (len(tokens) < 7 or ends_clause(seen, end)):
             reason = "answers a question about a name" if asked == "name" else "goes on with a name from the message before"
             yield Candidate(seen.index, head, end, "reply", weights["ask_weight"], True, reason)
             yield from _together(seen, end, "reply", weights["ask_weight"], True, reason)

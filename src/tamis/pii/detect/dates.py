@@ -38,6 +38,7 @@ _OLD_ANYWHERE = re.compile(rf"(?<![\w.$/])(?P<n>{_COUNT})(?:{_OLD})", re.IGNOREC
 _AGE_WORD = re.compile(rf"(?<!\w)(?:age|aged|edad)\s*(?:is|es|:|=|of|de)?\s*(?P<n>{_COUNT})(?!\w|[./]\d)", re.IGNORECASE)
 _AT_AGE = re.compile(rf"(?<!\w)(?:at|being|since you(?:['’]re| are)|you(?:['’]re| are|r)|u r|ur)\s+(?:only\s+|just\s+)?(?P<n>{_COUNT})(?=\s*(?:,|you|and|u\b|that|\Z|[.!?]))", re.IGNORECASE)
 _FIRST_PERSON = re.compile(r"(?<!\w)(?:i|im|i['’]m|my|me|mi|soy|tengo|we|our|as a|here)(?!\w)", re.IGNORECASE)
+_OWN = re.compile(r"(?<!\w)(?:(?:i|im|i['’]m|i am|my|mi|soy|tengo|es mi)(?!\w)[^.!?\d=]{0,30}|as an?\s+)\Z", re.IGNORECASE)
 _ASKS_AGE = re.compile(r"(?<!\w)(?:how old (?:are|r) (?:you|u)|how old (?:is|are) your|(?:your|ur) age|what age|cu[aá]ntos a[nñ]os (?:tienes|tiene)|how old is (?:he|she))(?!\w)", re.IGNORECASE)
 _ASKS_BIRTH = re.compile(r"(?<!\w)(?:when(?:['’]?s| is) (?:your|ur) (?:birthday|bday)|date of birth|(?:your|ur) (?:birthday|bday|dob|birth ?date)|when were you born|cu[aá]ndo (?:naciste|es tu cumplea[nñ]os|cumples))(?!\w)", re.IGNORECASE)
 _FIRST_COUNT = re.compile(rf"(?<![\w./])(?P<n>{_COUNT})(?![\w/]|[.:]\d|\s*[-+*/=^×÷%])", re.IGNORECASE)
@@ -47,7 +48,7 @@ _FIRST_COUNT = re.compile(rf"(?<![\w./])(?P<n>{_COUNT})(?![\w/]|[.:]\d|\s*[-+*/=
 def _kin_age() -> re.Pattern[str]:
     kin = "|".join(sorted(table()["kin"].split(), key=len, reverse=True))
     return re.compile(
-        rf"(?<!\w)(?:my|mi|our|his|her)\s+(?:[^\W\d_]+\s+){{0,2}}(?:{kin})(?:\s+(?!is\b|was\b|turn)[^\W\d_]+){{0,2}}?(?:\s+(?:is|es|was|turned|turns|just turned|is turning|tiene|cumple|will be|who is|whos|who's)|['’]s|s)\s+{_FILL}(?P<n>{_COUNT})(?!\w|[./:]\d|\s*[-+*/=^×÷%])",
+        rf"(?<!\w)(?:my|mi|our)\s+(?:[^\W\d_]+\s+){{0,2}}(?:{kin})(?:\s+(?!is\b|was\b|turn)[^\W\d_]+){{0,2}}?(?:\s+(?:is|es|was|turned|turns|just turned|is turning|tiene|cumple|will be|who is|whos|who's)|['’]s)\s+{_FILL}(?P<n>{_COUNT})(?!\w|[./:]\d|\s*[-+*/=^×÷%])",
         re.IGNORECASE,
     )
 
@@ -128,12 +129,12 @@ def _ages(seen: View, asked: str) -> Iterator[Span]:
             if re.match(r"(?i)\s*(?:older|younger|ago|from|away|later|of|in)\b", content[match.end() : match.end() + 12]):
                 continue
             olds = "old" in match[0].lower() or "y" in match[0][-3:].lower() or pattern is _AGE_WORD
-            own = _FIRST_PERSON.search(content[max(0, start - 40) : start]) or re.match(r"(?i)\s*here\b", content[match.end() : match.end() + 6])
-            yield Span(start, end, "AGE", 0.75 if own and olds and not _inside(seen, start) else 0.4, "a number of years that somebody is old")
+            own = _OWN.search(content[max(0, start - 40) : start]) or re.match(r"(?i)\s*here\b", content[match.end() : match.end() + 6])
+            yield Span(start, end, "AGE", 0.75 if own and olds and not seen.problem[1] else 0.4, "a number of years that somebody is old")
     for match in _AT_AGE.finditer(content):
-        young = 5 <= _number(match["n"]) <= 20 and seen.role != "student"
+        young = 5 <= _number(match["n"]) <= 20 and seen.role != "student" and re.match(r"\s*,?\s*(?:you|u)\b", content[match.end() :])
         yield Span(*match.span("n"), "AGE", 0.55 if young and not _inside(seen, match.start()) else 0.3, "tells somebody their age")
-    if _ASKS_AGE.search(asked) and (match := _FIRST_COUNT.search(content[:60])):
+    if len(content) < 60 and len(asked) < 90 and _ASKS_AGE.search(asked) and (match := _FIRST_COUNT.search(content)):
         yield Span(*match.span("n"), "AGE", 0.85, "answers a question about age")
 
 

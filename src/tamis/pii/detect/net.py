@@ -35,6 +35,7 @@ _NAMED = re.compile(
     re.IGNORECASE,
 )
 _ON_SITE = re.compile(rf"(?<![\w@.])({_NAME})\s+(?:on|en)\s+(?:{_SITE})(?!\w)", re.IGNORECASE)
+_STRANGE = re.compile(r"(?<![\w.@/\\$#=^-])(?=[^\W_]{0,30}[\d_])[^\W\d]{3,24}\w{0,24}(?![\w@(/=^]|\.\w|-\w)")
 _IPV4 = re.compile(r"(?<![\w.])\d{1,3}(?:\.\d{1,3}){3}(?!\w|\.\d)")
 _IPV6 = re.compile(r"(?<![\w:.])(?:[0-9A-Fa-f]{0,4}:){2,7}[0-9A-Fa-f]{1,4}(?![\w:])")
 _MAC = re.compile(r"(?<![\w:-])[0-9A-Fa-f]{2}(?:([:-])[0-9A-Fa-f]{2})(?:\1[0-9A-Fa-f]{2}){4}(?![\w:-])")
@@ -74,6 +75,8 @@ def find(content: str) -> Iterator[Span]:
     if ":" in content or "-" in content:
         yield from _ipv6(content)
     yield from _named(content)
+    if any(map(str.isdigit, content)) or "_" in content:
+        yield from _strange(content)
 
 
 def _obfuscated(content: str) -> Iterator[Span]:
@@ -151,6 +154,18 @@ def _named(content: str) -> Iterator[Span]:
     for match in _ON_SITE.finditer(content):
         if _odd(match[1]):
             yield Span(match.start(1), match.end(1), "USERNAME", 0.75, "a name on a site or in a game")
+
+
+def _strange(content: str) -> Iterator[Span]:
+    """Words with digits or underscores inside, as user names have and neither prose nor formulas."""
+    for match in _STRANGE.finditer(content):
+        parts = [part for part in re.split(r"[\d_]+", match[0]) if part]
+        digits = sum(map(str.isdigit, match[0]))
+        if sum(map(len, parts)) < 4 or (digits < 2 and "_" not in match[0]) or (digits and not parts):
+            continue
+        if all(lexicon.kind(lexicon.folded(part)) == lexicon.WORD for part in parts):
+            continue
+        yield Span(match.start(), match.end(), "USERNAME", 0.6, "a word with digits, as user names have")
 
 
 def _odd(name: str) -> bool:

@@ -30,7 +30,7 @@ _SAID = re.compile(rf"(?<!\w)(?:{_DIGIT_WORD}|\d{{1,4}})(?:{_BETWEEN}(?:{_DIGIT_
 _WORDS = re.compile(rf"(?<!\w){_DIGIT_WORD}(?!\w)", re.IGNORECASE)
 _ID_CONTEXT = re.compile(
     r"(?<!\w)(?:(?:my|your|ur|his|her|our|student|school|lunch|library|zoom|meeting|portal|state|district|member|patient|employee|login|badge|test(?:ing)?|mi)\s+(?:id|pin)\b"
-    r"|id(?:['’]?s)?\s*(?:is|:|#|=|num(?:ber)?|no\b)|s\.?i\.?d\b)",
+    r"|id(?:['’]?s)?\s*(?:is|:|#|=|num(?:ber)?|no\b)|s\.i\.d\b)",
     re.IGNORECASE,
 )
 
@@ -66,6 +66,8 @@ def find(content: str) -> Iterator[Span]:
                 yield span
         yield from _loose(content)
         yield from _identity(content)
+        for match in _LETTERED.finditer(content):
+            yield Span(match.start(), match.end(), "ID_NUMBER", 0.2 if calculated(content, *match.span()) else 0.55, "a letter and many digits")
     if len(_WORDS.findall(content[:20_000])) > 2:
         yield from _spoken(content)
 
@@ -162,7 +164,7 @@ def _identity(content: str) -> Iterator[Span]:
                 places.append((match.start(), match.end()))
     for start, end in places:
         value = _VALUE.search(content, end, min(len(content), end + 48))
-        if value and not re.search(r"[.!?]\s|\n", content[end : value.start()]):
+        if value and not re.search(r"[.!?]\s(?!\s*(?:its|it['’]s|it is|is|here|mine)\b)|\n", content[end : value.start()], re.IGNORECASE):
             yield from _called(content, start, value)
             continue
         earlier = list(_VALUE.finditer(content, max(0, start - 44), start))
@@ -172,7 +174,8 @@ def _identity(content: str) -> Iterator[Span]:
 
 def _called(content: str, start: int, value: re.Match[str]) -> Iterator[Span]:
     digits = _digits(value[0])
-    if len(digits) < 4 and not (len(digits) == 3 and value[0].strip("#").isdigit() and value.start() - start < 30):
+    own = re.search(r"(?i)(?<!\w)(?:my|your|ur|his|her|mi|our)\s+(?:\w+\s+){0,2}\Z", content[max(0, start - 30) : start]) or re.match(r"(?i)my|your", content[start:])
+    if len(digits) < 4 and not (len(digits) == 3 and value[0].strip("#").isdigit() and abs(value.start() - start) < 30 and own):
         return
     if calculated(content, value.start(), value.end()) and "=" not in content[max(0, value.start() - 2) : value.start()]:
         return
@@ -181,6 +184,9 @@ def _called(content: str, start: int, value: re.Match[str]) -> Iterator[Span]:
         return
     label = "US_SSN" if near and near[0] == "US_SSN" else "ID_NUMBER"
     yield Span(value.start(), value.end(), label, 0.85 if len(digits) > 3 else 0.6, "called somebody's number")
+
+
+_LETTERED = re.compile(r"(?<![\w.\\$-])[A-Z]{1,3}-?\d{5,9}(?![\w.]\d|\w)")
 
 
 class _Said(NamedTuple):

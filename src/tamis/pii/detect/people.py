@@ -93,7 +93,7 @@ class _People:
         real = {
             views[c.message].tokens[place].key
             for c in found
-            if c.real and c.weight >= self._threshold - 0.1 and not self._in_problem(views[c.message], c.first)
+            if c.real and (c.cue != "title" or not views[c.message].numbers) and c.weight >= self._threshold - 0.1 and not self._in_problem(views[c.message], c.first)
             for place in range(c.first, c.last + 1)
         }
         names: set[str] = set()
@@ -122,19 +122,28 @@ class _People:
             if len(token.key) < 2 or (token.key in lexicon.listed("particles") and place < candidate.last):
                 continue
             known = self._known.setdefault(token.key, Known())
-            narrated = token.key in self._narrated and not candidate.real
+            narrated = token.key in self._narrated and not self._real(seen, candidate)
             known.prior = max(known.prior, 0.0 if narrated else prior(seen, place))
             if not known.weights or weight > max(known.weights):
                 known.reason = candidate.reason
             known.weights.append(weight)
-            known.real = known.real or (candidate.real and not self._in_problem(seen, candidate.first))
+            known.real = known.real or self._real(seen, candidate)
+
+    def _real(self, seen: View, candidate: Candidate) -> bool:
+        """Whether a cue speaks for a person of the chat: not one in a word problem, nor a title in one."""
+        if self._in_problem(seen, candidate.first) or not candidate.real:
+            return False
+        return candidate.cue != "title" or not (seen.numbers and self._told(seen, candidate))
+
+    def _told(self, seen: View, candidate: Candidate) -> bool:
+        return any(seen.tokens[place].key in self._narrated for place in range(candidate.first, candidate.last + 1))
 
     def _weight(self, seen: View, candidate: Candidate) -> float:
         """A cue's weight; less where the name is a word problem's."""
         if self._in_problem(seen, candidate.first) and candidate.cue not in ("name_is", "greeting"):
             return candidate.weight * float(self._weights["narrated"])
-        used = any(seen.tokens[place].key in self._narrated for place in range(candidate.first, candidate.last + 1))
-        return candidate.weight * (float(self._weights["narrated"]) if used and not candidate.real else 1.0)
+        told = self._told(seen, candidate) and not self._real(seen, candidate)
+        return candidate.weight * (float(self._weights["narrated"]) if told else 1.0)
 
     def _by_letter(self, seen: View) -> list[Span]:
         spans = []
@@ -253,7 +262,7 @@ class _People:
                 return total, known.reason
             return min(exposed, total), "a name of a word problem"
         if token.key in self._narrated:
-            if local and (local.real or known.real):
+            if local and (self._real(seen, local) or known.real):
                 return max(total, self._score(seen, local)), local.reason
             return min(exposed, total), "a name of a word problem"
         if kind in (BOTH, WORD, EPONYM) or len(token.key) < 3:
@@ -271,13 +280,16 @@ class _People:
         kind = lexicon.kind(token.key)
         inside = self._in_problem(seen, place) or token.key in self._narrated or self._curriculum(seen, place)
         relative = self._kin.get(token.key)
-        if relative and not inside:
+        if relative and not inside and relative[0] not in self._narrated:
             key, weight, reason = relative
             raised = capital(token) and not seen.shouted
             bonus = self._weights["lists"]["capital"] if raised else 0.0
             return min(1 - (1 - weight) * (1 - bonus), self._known[key].score()), reason
         if kind == GIVEN and capital(token) and not seen.shouted and len(token.key) > 2 and not inside:
-            return float(self._weights["lists"]["given"]), "a listed name that no cue speaks for"
+            listed = float(self._weights["lists"]["given"])
+            if seen.personal and not seen.numbers and place not in seen.heads:
+                return 1 - (1 - listed) * (1 - self._weights["chat"]), "a listed name in plain chat"
+            return listed, "a listed name that no cue speaks for"
         return 0, ""
 
     @staticmethod

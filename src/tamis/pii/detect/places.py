@@ -129,15 +129,15 @@ def _towns(seen: View, before: Sequence[View]) -> Iterator[Span]:
         score = 0.85 if home and listed else 0.75 if home else 0.65 if listed else 0.5
         if phrase.startswith(("im ", "i am ")) and not listed and "from" not in phrase:
             score = 0.55 if capital(tokens[place]) and not seen.shouted else 0.3
-        if _inside(seen, match.end()):
+        if _inside(seen, match.end()) or not seen.personal or (seen.problem[1] and not home):
             score = 0.35
         yield Span(tokens[place].start, _with_state(content, tokens[last].end), "LOCATION", score, "says where somebody lives or is")
-    if before and re.search(r"(?i)where (?:do|are|r) (?:you|u) (?:live|from|at)|where(?:abouts)? are you|donde vives|de donde eres|what (?:city|town|state)|your (?:address|zip)", before[-1].content) and before[-1].role != seen.role:
+    if before and re.search(r"(?i)where (?:do|are|r) (?:you|u) (?:live|from|at)|where(?:abouts)? are you(?: located| calling| joining)?\W*\Z|donde vives|de donde eres|what (?:city|town|state)|your (?:address|zip)", before[-1].content) and before[-1].role != seen.role:
         place = 0
         while place < len(tokens) - 1 and lexicon.kind(tokens[place].key) == WORD and (tokens[place].key,) not in _gazetteer():
             place += 1
         last, listed = _town(seen, place)
-        if last is not None:
+        if last is not None and (listed or capital(tokens[place])):
             yield Span(tokens[place].start, _with_state(content, tokens[last].end), "LOCATION", 0.75 if listed else 0.6, "answers a question about a place")
     yield from _listed_places(seen)
 
@@ -153,13 +153,13 @@ def _listed_places(seen: View) -> Iterator[Span]:
             continue
         raised = capital(tokens[place]) and not seen.shouted
         known = listed and (raised or len(tokens[place].key) > 4)
-        personal = any(t.norm in _PERSONAL for t in tokens)
+        personal = not seen.numbers and any(t.norm in _PERSONAL for t in tokens) and tokens[last].norm == tokens[last].key
         if known or raised:
-            score = (0.6 if personal else 0.4) if known else 0.4 if personal else 0.2
+            score = (0.55 if personal else 0.4) if known else 0.4 if personal else 0.2
             yield Span(tokens[place].start, _with_state(seen.content, tokens[last].end), "LOCATION", score, "a place in plain chat")
 
 
-_PERSONAL = frozenset("i im my me we our us you your u ur he she his her mi yo nuestra were ill ive".split())
+_PERSONAL = frozenset("i im my me we our us mi yo nuestra ill ive".split())
 
 
 def _with_state(content: str, end: int) -> int:
@@ -212,7 +212,7 @@ def _schools(seen: View, before: Sequence[View]) -> Iterator[Span]:
             span, taken = _spanish(seen, place)
             if span:
                 yield span
-        if token.norm not in ends or place <= taken or not place:
+        if token.norm not in ends or place <= taken or not place or (token.norm == "ms" and token.text != "MS"):
             continue
         last = place
         while last + 1 < len(tokens) and tokens[last + 1].norm in types | {"for", "of"} and _SPACE.fullmatch(content, tokens[last].end, tokens[last + 1].start):
@@ -252,7 +252,7 @@ def _school_start(seen: View, place: int) -> int | None:
             first -= 1
         else:
             break
-    while first < place and (tokens[first].norm in _NOT_SCHOOLS or (first in seen.heads and tokens[first].norm in ("at", "in", "from", "my", "the"))):
+    while first < place and (tokens[first].norm in _NOT_SCHOOLS or (first in seen.heads and lexicon.kind(tokens[first].key) == WORD and tokens[first].norm not in _COMPASS | types) or (first in seen.heads and tokens[first].norm in ("at", "in", "from", "my", "the"))):
         first += 1
     if all(tokens[p].norm in types for p in range(first, place)):
         return None
@@ -284,7 +284,7 @@ def _school(seen: View, first: int, place: int, last: int) -> Iterator[Span]:
         score = 0.55 if goes else 0.3
     if seen.shouted and not goes:
         score = min(score, 0.55 if all(kind in (GIVEN, FAMILY, BOTH, UNKNOWN) for kind in name) and not vague else 0.35)
-    if _inside(seen, tokens[first].start):
+    if _inside(seen, tokens[first].start) or (seen.numbers and not seen.personal and not goes) or (seen.numbers and len(seen.content) > 150 and not seen.personal):
         score = 0.4
     yield Span(tokens[first].start, tokens[last].end, "SCHOOL", score, "a school by its name")
 
