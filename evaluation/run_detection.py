@@ -1,28 +1,35 @@
+# /// script
+# requires-python = ">=3.11"
+# dependencies = ["tamis[pii,report]"]
+# ///
 """Every way of finding personal data in one table: privacy, utility and speed, on the same sessions.
 
-    python evaluation/run_detection.py --gold dev=../shared/data/pii/dev.jsonl --output_dir detection
-    python evaluation/run_detection.py --synthetic 500 --mathdial test.jsonl --gsm8k test.jsonl \
-        --detectors presidio rules model cascade --output_dir detection
+python evaluation/run_detection.py --gold dev=../shared/data/pii/dev.jsonl --output_dir run/detection
 
-Writes detection.json (every figure), detection.md (tables) and detection.png. A detector that runs in another
-environment, such as GLiNER, stands in the table by its spans.jsonl: `--spans GLiNER=dev=spans.jsonl`. README.md
-beside this script says how to make one. Detectors read the messages alone, never the gold.
+python evaluation/run_detection.py --gold dev=dev.jsonl --synthetic 500 --mathdial test.jsonl --gsm8k test.jsonl \
+    --detector presidio --detector rules --detector model --detector cascade --output_dir run/detection
+
+Writes detection.json (every figure), detection.md (tables) and detection.png. What ran elsewhere stands in the
+table by its spans.jsonl: a model in another environment, or `tamis redact --detector llm` (see README.md). Detectors
+read the messages alone, never the gold.
 """
 
 from __future__ import annotations
 
-import argparse
-import json
 import os
+import sys
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+import json
 
 import numpy as np
 from negatives import gsm8k, mathdial
 
+from tamis import cli, verbs
 from tamis.errors import UsageError
 from tamis.figures import privacy_and_utility
 from tamis.pii import comparison
@@ -30,11 +37,63 @@ from tamis.pii.comparison_page import page
 from tamis.pii.detect.detector import Detector
 from tamis.pii.guard import guard
 from tamis.pii.reading import read_sessions
-from tamis.pii.segments import MATHS, segment_all, sentence_embedder
+from tamis.pii.segments import MATHS, PACKAGED_ENCODER, segment_all, sentence_embedder
 from tamis.pii.sessions import Annotated
+from tamis.provenance import write_whole
+from tamis.recipe import at_least, one_of
 
 DENSITIES = {"generated": None, "generated, realistic": 0.017}
 """Spans a message; None is the generator's default."""
+
+
+@dataclass(frozen=True)
+class DetectionRecipe:
+    """Compares detectors of personal data.
+
+    Args:
+        output_dir: Where the three files go.
+        gold: Annotated sessions, as NAME=FILE. May be repeated.
+        synthetic: How many sessions to generate, once at the default density and once at a realistic one.
+        mathdial: MathDial's dialogues, to count false positives on.
+        gsm8k: GSM8K's problems, for the same.
+        detector: `presidio`, `presidio+rules` (our rules beside Presidio's), `rules`, `model` or `cascade`. May be
+            repeated.
+        spans: Spans that were made elsewhere, as DETECTOR=NAME=FILE with a name of `gold`. May be repeated.
+        encoder: Embeds messages for the maths segments; `none` goes by their density alone.
+        max_sessions: Takes only the first sessions of each set.
+        resamples: How often the bootstrap draws.
+        seed: Of the bootstrap and the generator.
+    """
+
+    output_dir: str
+    gold: list[str] = field(default_factory=list)
+    synthetic: int = 0
+    mathdial: str | None = None
+    gsm8k: str | None = None
+    detector: list[str] = field(default_factory=lambda: ["presidio", "rules"])
+    spans: list[str] = field(default_factory=list)
+    encoder: str = PACKAGED_ENCODER
+    max_sessions: int | None = None
+    resamples: int = 1000
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        for name in self.detector:
+            one_of("detector", name, tuple(DETECTORS))
+        at_least(self, 0, "synthetic", "resamples")
+        if not (self.gold or self.synthetic or self.mathdial or self.gsm8k):
+            raise UsageError("there are no sessions: give --gold, --synthetic, --mathdial or --gsm8k")
+        known = [_named(text, 2)[0] for text in self.gold]
+        for text in self.spans:
+            if _named(text, 3)[1] not in known:
+                raise UsageError(f"--spans {text}: no --gold has that name")
+
+
+def _named(text: str, parts: int) -> list[str]:
+    found = text.split("=", parts - 1)
+    if len(found) != parts or not all(found):
+        raise UsageError(f"{text}: write {'NAME=FILE' if parts == 2 else 'DETECTOR=NAME=FILE'}")
+    return found
 
 
 def _presidio() -> Detector:
@@ -43,11 +102,10 @@ def _presidio() -> Detector:
     return PresidioDetector(labels={})
 
 
-def _presidio_custom() -> Detector:
+def _presidio_beside_rules() -> Detector:
     from tamis.pii.detect.presidio import PresidioDetector
-    from tamis.pii.detect.rules import RulesDetector
 
-    return PresidioDetector(beside=[RulesDetector()], labels={})
+    return PresidioDetector(beside=[_rules()], labels={})
 
 
 def _rules() -> Detector:
@@ -70,102 +128,67 @@ def _cascade() -> Detector:
 
 DETECTORS: dict[str, Callable[[], Detector]] = {
     "presidio": _presidio,
-    "presidio+rules": _presidio_custom,
+    "presidio+rules": _presidio_beside_rules,
     "rules": _rules,
     "model": _model,
     "cascade": _cascade,
 }
 
 
-def named(text: str, parts: int) -> list[str]:
-    """The parts of NAME=...=FILE.
-
-    Raises:
-        UsageError: There are fewer.
-    """
-    found = text.split("=", parts - 1)
-    if len(found) != parts or not all(found):
-        raise UsageError(f"{text}: write {'NAME=FILE' if parts == 2 else 'DETECTOR=SET=FILE'}")
-    return found
-
-
-def sets(options: argparse.Namespace) -> Iterator[tuple[str, str, list[Annotated]]]:
+def sets(recipe: DetectionRecipe) -> Iterator[tuple[str, str, list[Annotated]]]:
     """Name, kind and sessions of every set that is asked for."""
-    for text in options.gold:
-        name, path = named(text, 2)
+    for text in recipe.gold:
+        name, path = _named(text, 2)
         yield name, "annotated", list(read_sessions(path))
-    if options.synthetic:
+    if recipe.synthetic:
         from tamis.pii.synthetic import generate
 
         for name, density in DENSITIES.items():
             more = {} if density is None else {"density": density}
-            found = generate(sessions=options.synthetic, seed=options.seed, templates="held_out", **more)
+            found = generate(sessions=recipe.synthetic, seed=recipe.seed, templates="held_out", **more)
             yield name, "annotated", list(found)
-    for name, read in (("MathDial", mathdial), ("GSM8K", gsm8k)):
-        if path := getattr(options, name.lower()):
+    for name, path, read in (("MathDial", recipe.mathdial, mathdial), ("GSM8K", recipe.gsm8k, gsm8k)):
+        if path:
             yield name, "negative", read(Path(path))
 
 
-def compare(options: argparse.Namespace, embed: Any) -> dict[str, Any]:
-    """Every figure of every detector on every set."""
-    detectors = [DETECTORS[name]() for name in options.detectors]
+def compare(recipe: DetectionRecipe) -> verbs.Report:
+    """Runs every detector on every set, and writes the three files."""
+    embed = None if recipe.encoder == "none" else sentence_embedder(recipe.encoder)
+    detectors = [DETECTORS[name]() for name in recipe.detector]
     made = {}
-    for name, kind, gold in sets(options):
-        gold = gold[: options.max_sessions]
+    for name, kind, gold in sets(recipe):
+        gold = gold[: recipe.max_sessions]
         segments = segment_all([known.session for known in gold], embed)
         maths = np.array([line.label == MATHS for session in segments for line in session], bool)
         runs = [comparison.run(detector, gold) for detector in detectors]
-        for text in options.spans:
-            detector, where, path = named(text, 3)
+        for detector, where, path in (_named(text, 3) for text in recipe.spans):
             runs += [comparison.read_run(detector, Path(path), gold)] if where == name else []
         stock = next((found for found in runs if found.name == comparison.BASELINE), None)
         made[name] = {
             "kind": kind,
             "about": comparison.about(gold),
-            "rows": comparison.rows(gold, runs, maths, guard, seed=options.seed, resamples=options.resamples),
+            "rows": comparison.rows(gold, runs, maths, guard, seed=recipe.seed, resamples=recipe.resamples),
             "baseline_entities": comparison.baseline_entities(stock, gold) if stock else {},
         }
-        print(f"{name}: {made[name]['about']['messages']:,} messages, {len(runs)} detectors", flush=True)
-    return {"sets": made, "seed": options.seed, "cores": os.cpu_count()}
-
-
-def points(rows: dict[str, dict[str, Any]]) -> list[tuple[str, float, float]]:
-    """What the figure shows of each row."""
-    return [(name, row["character"]["recall"], row["maths"]["preserved"]) for name, row in rows.items()]
-
-
-def parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
-    """The command line."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--gold", nargs="+", default=[], metavar="NAME=FILE", help="annotated sessions")
-    parser.add_argument("--synthetic", type=int, default=0, metavar="SESSIONS", help="sessions to generate")
-    parser.add_argument("--mathdial", metavar="FILE", help="dialogues to count false positives on")
-    parser.add_argument("--gsm8k", metavar="FILE", help="problems to count false positives on")
-    parser.add_argument("--detectors", nargs="+", choices=DETECTORS, default=["presidio", "rules"])
-    parser.add_argument("--spans", nargs="+", default=[], metavar="DETECTOR=SET=FILE", help="spans made elsewhere")
-    parser.add_argument("--encoder", default="packaged", help="for the segments; `none`: by density alone")
-    parser.add_argument("--max_sessions", type=int, help="of each set")
-    parser.add_argument("--resamples", type=int, default=1000)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--output_dir", type=Path, required=True)
-    return parser.parse_args(arguments)
-
-
-def main(arguments: Sequence[str] | None = None) -> None:
-    """Runs, and writes the three files."""
-    options = parsed(arguments)
-    embed = None if options.encoder == "none" else sentence_embedder(options.encoder)
-    result = compare(options, embed)
-    if not result["sets"]:
-        raise UsageError("name sessions with --gold, --synthetic, --mathdial or --gsm8k")
-    options.output_dir.mkdir(parents=True, exist_ok=True)
-    (options.output_dir / "detection.json").write_text(json.dumps(result, indent=1) + "\n")
-    shown = next((part for part in result["sets"].values() if part["kind"] == "annotated"), None)
+    folder = Path(recipe.output_dir)
+    folder.mkdir(parents=True, exist_ok=True)
+    write_whole(folder / "detection.json", (json.dumps({"sets": made}, indent=1) + "\n").encode())
+    shown = next((part["rows"] for part in made.values() if part["kind"] == "annotated"), None)
     if shown:
-        (options.output_dir / "detection.png").write_bytes(privacy_and_utility(points(shown["rows"])).light)
-    (options.output_dir / "detection.md").write_text(page(result, "detection.png" if shown else None))
-    print(f"wrote {options.output_dir}")
+        points = [(name, row["character"]["recall"], row["maths"]["preserved"]) for name, row in shown.items()]
+        write_whole(folder / "detection.png", privacy_and_utility(points).light)
+    text = page({"sets": made}, "detection.png" if shown else None)
+    write_whole(folder / "detection.md", text.encode())
+    sizes = {name: f"{part['about']['messages']:,} messages" for name, part in made.items()}
+    return {"output": f"{folder}/detection.md", **sizes}
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Runs as a verb of `tamis` does; the same exit codes and messages."""
+    verbs.VERBS["compare"] = verbs.Verb(DetectionRecipe, compare, "annotated sessions -> detectors side by side")
+    return cli.main(["compare", *(sys.argv[1:] if argv is None else argv)])
 
 
 if __name__ == "__main__":
-    main()
+    raise SystemExit(main())
