@@ -10,8 +10,8 @@ python evaluation/run_detection.py --gold dev=dev.jsonl --synthetic 500 --mathdi
     --detector presidio --detector rules --detector model --detector cascade --output_dir run/detection
 
 Writes detection.json (every figure), detection.md (tables) and detection.png. What ran elsewhere stands in the
-table by its spans.jsonl: a model in another environment, or `tamis redact --detector llm` (see README.md). Detectors
-read the messages alone, never the gold.
+table by its spans.jsonl, such as a model of another environment or `tamis redact --detector llm` (see README.md).
+Detectors read the messages alone, never the gold.
 """
 
 from __future__ import annotations

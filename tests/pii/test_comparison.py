@@ -123,7 +123,7 @@ def test_the_page_holds_a_table_a_set_its_mapping_and_what_is_not_established() 
     part = {"about": about(GOLD), "rows": made, "baseline_entities": baseline_entities(PRESIDIO, GOLD)}
     text = page({"sets": {"dev": part | {"kind": "annotated"}, "real": part | {"kind": "negative"}}}, "f.png")
     tables = [block.splitlines() for block in text.split("\n\n") if block.startswith("|")]
-    assert len(tables) == 9 and all(len({line.count("|") for line in table}) == 1 for table in tables)
+    assert len(tables) == 8 and all(len({line.count("|") for line in table}) == 1 for table in tables)
     dates = next(line for table in tables for line in table if line.startswith("| DATE_OF_BIRTH |"))
     assert "DATE_TIME 1 (1 at any score)" in dates and "1 | 0 (-100.0%)" in dates and "+0.0%" not in dates
     assert "DATE_TIME -> DATE_OF_BIRTH" in text and "## Not established" in text and "![" in text
