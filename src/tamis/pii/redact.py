@@ -160,7 +160,7 @@ class _Run:
                 **({"column": message.role} if message.sequence_id < 0 else {}),
             }
             spans = redacted.spans[i]
-            self._spans.write(_line({**key, "spans": [_shown(span) for span in spans]}))
+            self._spans.write(_line({**key, "spans": [shown(span) for span in spans]}))
             if spans:
                 self._offsets.write(_line({**key, "offsets": redacted.offsets[i]}))
             if spans and self._map:
@@ -219,9 +219,10 @@ def _originals(content: str, redacted: Redacted, i: int) -> list[dict[str, Any]]
     ]
 
 
-def _shown(span: Span) -> dict[str, Any]:
-    shown = {"start": span.start, "end": span.end, "label": span.label, "score": round(span.score, 4)}
-    return {**shown, "reason": span.reason}
+def shown(span: Span) -> dict[str, Any]:
+    """A span as it is written: nothing of its text."""
+    place = {"start": span.start, "end": span.end, "label": span.label}
+    return {**place, "score": round(span.score, 4), "reason": span.reason}
 
 
 def _line(fields: dict[str, Any]) -> bytes:

@@ -15,11 +15,23 @@ def detector(recipe: RedactRecipe) -> Detector:
     Raises:
         UsageError: An extra, a model or the roster is missing.
     """
-    if recipe.detector == "rules":
-        from tamis.pii.detect.rules import RulesDetector
+    if recipe.detector == "presidio":
+        from tamis.pii.detect.presidio import MODEL, PresidioDetector
 
-        return RulesDetector(roster(recipe.roster))
-    raise UsageError(f"--detector {recipe.detector}: not here yet")
+        return PresidioDetector(recipe.model_name_or_path or MODEL)
+    if recipe.detector == "model":
+        from tamis.pii.detect.model import ModelDetector
+
+        return ModelDetector(recipe.model_name_or_path)
+    if recipe.detector == "cascade":
+        from tamis.pii.detect.cascade import CascadeDetector
+
+        return CascadeDetector(roster=roster(recipe.roster))
+    if recipe.detector == "llm":
+        raise UsageError("--detector llm: not here yet")
+    from tamis.pii.detect.rules import RulesDetector
+
+    return RulesDetector(roster(recipe.roster))
 
 
 def roster(path: str | None) -> tuple[str, ...]:
