@@ -110,19 +110,29 @@ def _texts(session: Session) -> list[str]:
     return [message.content for message in session]
 
 
-def mathdial(path: Path) -> Iterator[str]:
-    """Every turn, without its speaker and the label of the teacher's move."""
-    for line in path.read_text(encoding="utf-8").splitlines():
-        for turn in re.split(r"\|EOM\|", json.loads(line)["conversation"]):
-            text = re.sub(r"^\s*[\w .'-]+?:\s*(?:\((?:focus|probing|generic|telling)\))?", "", turn).strip()
-            if text:
-                yield text
+def mathdial(path: Path) -> Iterator[Session]:
+    """Its dialogues, each turn without its speaker and the label of the teacher's move."""
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines()):
+        turns = json.loads(line)["conversation"].split("|EOM|")
+        texts = [
+            re.sub(r"^\s*[\w .'-]+?:\s*(?:\((?:focus|probing|generic|telling)\))?", "", turn).strip()
+            for turn in turns
+        ]
+        yield Session(str(number), tuple(Message(i, "", text) for i, text in enumerate(texts) if text))
 
 
-def share(texts: Sequence[str]) -> dict[str, Any]:
-    """How many of the texts are maths by their density alone."""
-    dense = density(texts) >= vocabulary()["thresholds"]["density"]
-    return {"messages": len(texts), "maths": round(float(dense.mean()), 4)}
+def share(sessions: Sequence[Session], embed: Embed | None = None) -> dict[str, Any]:
+    """How many of the messages are maths by their density alone, and as segments where there are embeddings."""
+    dense = density([text for session in sessions for text in _texts(session)])
+    found = {"messages": len(dense), "dense": float((dense >= vocabulary()["thresholds"]["density"]).mean())}
+    if embed:
+        found["in_segments"] = float(np.mean([label for labels in grow(sessions, embed) for label in labels]))
+    return {name: round(value, 4) for name, value in found.items()}
+
+
+def alone(texts: Sequence[str]) -> list[Session]:
+    """Each text as a session."""
+    return [Session(str(i), (Message(0, "", text),)) for i, text in enumerate(texts)]
 
 
 def main() -> None:
@@ -138,13 +148,13 @@ def main() -> None:
         "reported_half": agreement(gold[1::2], grow(sessions[1::2], embed)),
         "reported_half_without_embeddings": agreement(gold[1::2], grow(sessions[1::2], None)),
         "whole_sample": agreement(gold, grow(sessions, embed)),
-        "share_of_maths": {"chat": share(arguments.chat.read_text(encoding="utf-8").splitlines())},
+        "share_of_maths": {"chat": share(alone(arguments.chat.read_text(encoding="utf-8").splitlines()))},
     }
     if arguments.gsm8k:
         lines = arguments.gsm8k.read_text(encoding="utf-8").splitlines()
-        result["share_of_maths"]["gsm8k"] = share([json.loads(line)["question"] for line in lines])
+        result["share_of_maths"]["gsm8k"] = share(alone([json.loads(line)["question"] for line in lines]))
     if arguments.mathdial:
-        result["share_of_maths"]["mathdial"] = share([*mathdial(arguments.mathdial)])
+        result["share_of_maths"]["mathdial"] = share([*mathdial(arguments.mathdial)], embed)
     arguments.output.parent.mkdir(parents=True, exist_ok=True)
     arguments.output.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
     sys.stdout.write(arguments.output.read_text(encoding="utf-8"))

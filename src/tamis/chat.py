@@ -142,10 +142,24 @@ class ChatRenderer:
             ids, mask = ids[begin : begin + self.max_length], mask[begin : begin + self.max_length]
         return Example(ids, mask, tuple(sorted(flags)))
 
-    def _apply(self, messages: Sequence[Message]) -> str:
+    def prompt(self, messages: Sequence[Message]) -> list[int]:
+        """The token ids of a conversation that the model is to answer, up to where its answer begins.
+
+        Raises:
+            RowError: The template refuses the conversation.
+        """
+        text = self._apply(messages, add_generation_prompt=True)
+        if self.template == PLAIN_TEMPLATE:
+            text += "Assistant:"
+        return list(self.tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"])
+
+    def _apply(self, messages: Sequence[Message], add_generation_prompt: bool = False) -> str:
         try:
             text = self.tokenizer.apply_chat_template(
-                list(messages), tokenize=False, add_generation_prompt=False, chat_template=self.template
+                list(messages),
+                tokenize=False,
+                add_generation_prompt=add_generation_prompt,
+                chat_template=self.template,
             )
         except Exception as error:  # a template is a program of its own: it may raise anything
             raise RowError(f"the chat template refuses it: {' '.join(str(error).split())}") from error
