@@ -19,7 +19,7 @@ from tamis.pii import lexicon, tokens
 from tamis.pii.density import density
 from tamis.pii.labels import STRUCTURED
 from tamis.pii.maths import expressions
-from tamis.pii.sessions import Session
+from tamis.pii.sessions import Annotated, Session
 from tamis.pii.spans import Span
 
 Features = dict[str, float]
@@ -266,3 +266,12 @@ def fit(rows: Sequence[Features], truth: Sequence[bool], strength: float = 1.0, 
     model = LogisticRegression(C=strength, max_iter=2000).fit(table, list(truth))
     names = vectors.get_feature_names_out()
     return Reviewer(dict(zip(names, model.coef_[0].tolist(), strict=True)), float(model.intercept_[0]))
+
+
+def truth(known: Annotated, found: Sequence[Candidate]) -> list[bool]:
+    """Whether each candidate touches a gold span."""
+    gold = known.spans or ((),) * len(known.session)
+    return [
+        any(one.start < each.span.end and each.span.start < one.end for one in gold[each.message])
+        for each in found
+    ]

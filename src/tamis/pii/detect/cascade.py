@@ -53,7 +53,7 @@ class CascadeDetector:
         from tamis.pii.detect.model import ModelDetector, shipped
         from tamis.pii.detect.rules import RulesDetector
 
-        self.proposers = [RulesDetector(roster), ModelDetector()] if proposers is None else [*proposers]
+        self.proposers: list[Detector] = [*proposers] if proposers else [RulesDetector(roster), ModelDetector()]
         self._reviewer = reviewer or reviews.load(Path(shipped()) / REVIEWER)
         self.threshold = self._reviewer.threshold
 
