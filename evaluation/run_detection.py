@@ -18,8 +18,9 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, field
+from functools import partial
 from pathlib import Path
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -34,14 +35,21 @@ from tamis.errors import UsageError
 from tamis.figures import privacy_and_utility
 from tamis.pii import comparison
 from tamis.pii.comparison_page import page
+from tamis.pii.detect import chosen
+from tamis.pii.detect.chat_models import open_chat
 from tamis.pii.detect.detector import Detector
+from tamis.pii.detect.llm import PROMPTS, LLMDetector
+from tamis.pii.detect.llm_choice import choose, judge
 from tamis.pii.guard import guard
 from tamis.pii.reading import read_sessions
-from tamis.pii.segments import MATHS, PACKAGED_ENCODER, segment_all, sentence_embedder
+from tamis.pii.recipe import RedactRecipe
+from tamis.pii.segments import MATHS, PACKAGED_ENCODER, segment, segment_all, sentence_embedder
 from tamis.pii.sessions import Annotated
 from tamis.provenance import write_whole
 from tamis.recipe import at_least, one_of
 
+BESIDE = "presidio+rules"
+DETECTORS = ("presidio", BESIDE, "rules", "model", "cascade")
 DENSITIES = {"generated": None, "generated, realistic": 0.017}
 """Spans a message; None is the generator's default."""
 
@@ -58,6 +66,10 @@ class DetectionRecipe:
         gsm8k: GSM8K's problems, for the same.
         detector: `presidio`, `presidio+rules` (our rules beside Presidio's), `rules`, `model` or `cascade`. May be
             repeated.
+        llm: A chat model, as `tamis redact` takes it. May be repeated: the one that does best on `llm_split` with
+            the basic prompt is asked with all three.
+        llm_split: Annotated sessions for that choice; none of them may be in a set.
+        allow_remote: A host that text may be sent to. May be repeated.
         spans: Spans that were made elsewhere, as DETECTOR=NAME=FILE with a name of `gold`. May be repeated.
         encoder: Embeds messages for the maths segments; `none` goes by their density alone.
         max_sessions: Takes only the first sessions of each set.
@@ -71,6 +83,9 @@ class DetectionRecipe:
     mathdial: str | None = None
     gsm8k: str | None = None
     detector: list[str] = field(default_factory=lambda: ["presidio", "rules"])
+    llm: list[str] = field(default_factory=list)
+    llm_split: str | None = None
+    allow_remote: list[str] = field(default_factory=list)
     spans: list[str] = field(default_factory=list)
     encoder: str = PACKAGED_ENCODER
     max_sessions: int | None = None
@@ -79,10 +94,12 @@ class DetectionRecipe:
 
     def __post_init__(self) -> None:
         for name in self.detector:
-            one_of("detector", name, tuple(DETECTORS))
+            one_of("detector", name, DETECTORS)
         at_least(self, 0, "synthetic", "resamples")
         if not (self.gold or self.synthetic or self.mathdial or self.gsm8k):
             raise UsageError("there are no sessions: give --gold, --synthetic, --mathdial or --gsm8k")
+        if self.llm and not self.llm_split:
+            raise UsageError("--llm: give --llm_split too, sessions to choose a model on")
         known = [_named(text, 2)[0] for text in self.gold]
         for text in self.spans:
             if _named(text, 3)[1] not in known:
@@ -96,43 +113,13 @@ def _named(text: str, parts: int) -> list[str]:
     return found
 
 
-def _presidio() -> Detector:
-    from tamis.pii.detect.presidio import PresidioDetector
+def opened(name: str) -> Detector:
+    """The detector of a name; Presidio under its own labels, which the comparison maps."""
+    if name.startswith("presidio"):
+        from tamis.pii.detect.presidio import PresidioDetector
 
-    return PresidioDetector(labels={})
-
-
-def _presidio_beside_rules() -> Detector:
-    from tamis.pii.detect.presidio import PresidioDetector
-
-    return PresidioDetector(beside=[_rules()], labels={})
-
-
-def _rules() -> Detector:
-    from tamis.pii.detect.rules import RulesDetector
-
-    return RulesDetector()
-
-
-def _model() -> Detector:
-    from tamis.pii.detect.model import ModelDetector
-
-    return ModelDetector()
-
-
-def _cascade() -> Detector:
-    from tamis.pii.detect.cascade import CascadeDetector
-
-    return CascadeDetector()
-
-
-DETECTORS: dict[str, Callable[[], Detector]] = {
-    "presidio": _presidio,
-    "presidio+rules": _presidio_beside_rules,
-    "rules": _rules,
-    "model": _model,
-    "cascade": _cascade,
-}
+        return PresidioDetector(beside=[opened("rules")] if name == BESIDE else [], labels={})
+    return chosen.detector(RedactRecipe("", "", detector=name))
 
 
 def sets(recipe: DetectionRecipe) -> Iterator[tuple[str, str, list[Annotated]]]:
@@ -144,8 +131,7 @@ def sets(recipe: DetectionRecipe) -> Iterator[tuple[str, str, list[Annotated]]]:
         from tamis.pii.synthetic import generate
 
         for name, density in DENSITIES.items():
-            more = {} if density is None else {"density": density}
-            found = generate(sessions=recipe.synthetic, seed=recipe.seed, templates="held_out", **more)
+            found = generate(recipe.synthetic, seed=recipe.seed, density=density, templates="held_out")
             yield name, "annotated", list(found)
     for name, path, read in (("MathDial", recipe.mathdial, mathdial), ("GSM8K", recipe.gsm8k, gsm8k)):
         if path:
@@ -155,13 +141,19 @@ def sets(recipe: DetectionRecipe) -> Iterator[tuple[str, str, list[Annotated]]]:
 def compare(recipe: DetectionRecipe) -> verbs.Report:
     """Runs every detector on every set, and writes the three files."""
     embed = None if recipe.encoder == "none" else sentence_embedder(recipe.encoder)
-    detectors = [DETECTORS[name]() for name in recipe.detector]
+    detectors = [opened(name) for name in recipe.detector]
+    chats = [open_chat(name, allow_remote=recipe.allow_remote) for name in recipe.llm]
+    choice = choose(chats, list(read_sessions(str(recipe.llm_split)))) if chats else None
+    prompts = PROMPTS if choice else ()
     made = {}
     for name, kind, gold in sets(recipe):
         gold = gold[: recipe.max_sessions]
         segments = segment_all([known.session for known in gold], embed)
         maths = np.array([line.label == MATHS for session in segments for line in session], bool)
         runs = [comparison.run(detector, gold) for detector in detectors]
+        for prompt in prompts:
+            asked = LLMDetector(chats[choice.chosen], prompt, segments=partial(segment, embed=embed))
+            runs.append(comparison.judged(judge(asked, [known.session for known in gold])))
         for detector, where, path in (_named(text, 3) for text in recipe.spans):
             runs += [comparison.read_run(detector, Path(path), gold)] if where == name else []
         stock = next((found for found in runs if found.name == comparison.BASELINE), None)
@@ -173,13 +165,13 @@ def compare(recipe: DetectionRecipe) -> verbs.Report:
         }
     folder = Path(recipe.output_dir)
     folder.mkdir(parents=True, exist_ok=True)
-    write_whole(folder / "detection.json", (json.dumps({"sets": made}, indent=1) + "\n").encode())
+    result = {"sets": made, "llm": asdict(choice) if choice else None}
+    write_whole(folder / "detection.json", (json.dumps(result, indent=1) + "\n").encode())
     shown = next((part["rows"] for part in made.values() if part["kind"] == "annotated"), None)
     if shown:
         points = [(name, row["character"]["recall"], row["maths"]["preserved"]) for name, row in shown.items()]
         write_whole(folder / "detection.png", privacy_and_utility(points).light)
-    text = page({"sets": made}, "detection.png" if shown else None)
-    write_whole(folder / "detection.md", text.encode())
+    write_whole(folder / "detection.md", page(result, "detection.png" if shown else None).encode())
     sizes = {name: f"{part['about']['messages']:,} messages" for name, part in made.items()}
     return {"output": f"{folder}/detection.md", **sizes}
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import json
-import subprocess
 import sys
 from pathlib import Path
 
@@ -42,11 +41,6 @@ def test_a_problem_has_its_question_and_its_answer_without_the_calculator(tmp_pa
     assert [line.content for line in found.session] == ["How many?", "2+2 = 4\n#### 4"] and found.spans == ((), ())
 
 
-def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, str(SCRIPTS / "run_detection.py"), *arguments]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
-
-
 @pytest.fixture(scope="module")
 def done(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("detection")
@@ -60,12 +54,18 @@ def done(tmp_path_factory: pytest.TempPathFactory) -> Path:
     gold = written(folder / "gold.jsonl", {"session_id": "s", "source": "test", "messages": [line]})
     spans = written(folder / "peer.jsonl", {"session_id": "s", "sequence_id": 0, "spans": line["spans"]})
     problems = written(folder / "g.jsonl", {"question": "How many?", "answer": "4"})
-    out = folder / "out"
-    wanted = ["--detector", "presidio", "--detector", "rules", "--spans", f"peer=own={spans}", "--encoder", "none"]
-    sets = ["--gold", f"own={gold}", "--gsm8k", str(problems)]
-    ended = run(*wanted, *sets, "--output_dir", str(out), "--resamples", "20")
-    assert ended.returncode == 0, ended.stderr
-    return out
+    wanted = script.DetectionRecipe(
+        str(folder / "out"),
+        gold=[f"own={gold}"],
+        gsm8k=str(problems),
+        detector=["presidio", "rules"],
+        spans=[f"peer=own={spans}"],
+        encoder="none",
+        resamples=20,
+    )
+    report = script.compare(wanted)
+    assert report == {"output": f"{folder}/out/detection.md", "own": "1 messages", "GSM8K": "2 messages"}
+    return folder / "out"
 
 
 def test_every_detector_has_its_rows_on_every_set(done: Path) -> None:

@@ -10,8 +10,9 @@ import pytest
 
 from tamis.errors import UsageError
 from tamis.figures import privacy_and_utility
-from tamis.pii.comparison import Run, about, baseline_entities, counting, read_run, rows
+from tamis.pii.comparison import Run, about, baseline_entities, counting, judged, read_run, rows
 from tamis.pii.comparison_page import page
+from tamis.pii.detect.llm_choice import Judged
 from tamis.pii.sessions import Annotated, Message, Session
 from tamis.pii.spans import Span
 
@@ -128,6 +129,18 @@ def test_the_page_holds_a_table_a_set_its_mapping_and_what_is_not_established() 
     assert "DATE_TIME 1 (1 at any score)" in dates and "1 | 0 (-100.0%)" in dates and "+0.0%" not in dates
     assert "DATE_TIME -> DATE_OF_BIRTH" in text and "## Not established" in text and "![" in text
     assert text.count("| detector | span P") == 1  # of the annotated set alone
+
+
+def test_a_chat_model_has_a_row_a_prompt_and_says_what_it_did_not_answer() -> None:
+    spans = [[[Span(5, 12, "PERSON", 0.9)], [], []]]
+    run = judged(Judged("small", "basic", spans, 1, {}))
+    made = rows(GOLD, [run], MATHS, no_fractions, resamples=20)
+    assert made["llm basic"]["span"]["found"] == 1 and made["llm basic"]["leaked_against_baseline"] is None
+    basic = [{"model": "small", "f1": 0.5, "messages": 3, "unscored": 1, "counts": {}}]
+    choice = {"chosen": 0, "basic": basic, "spread": {"least": 0.5, "greatest": 0.5, "models": 1}}
+    part = {"about": about(GOLD), "rows": made, "baseline_entities": {}, "kind": "annotated"}
+    text = page({"sets": {"dev": part}, "llm": choice})
+    assert "as nothing found: llm basic 1, llm basic, guarded 1." in text and "| small | 0.500 | 1 of 3 |" in text
 
 
 def test_the_figure_is_the_same_at_every_run() -> None:

@@ -16,6 +16,7 @@ from tamis.metrics.false_positives import by_label, by_segment, rates
 from tamis.metrics.spans import Predicted, count, pooled, scored
 from tamis.pii.annotations import read_spans
 from tamis.pii.detect.detector import Detector
+from tamis.pii.detect.llm_choice import Judged
 from tamis.pii.labels import FROM_PRESIDIO, STRUCTURED
 from tamis.pii.sessions import Annotated
 from tamis.pii.spans import Span, settled
@@ -34,13 +35,15 @@ class Run:
         name: The detector's.
         spans: As it gave them.
         threshold: Its own.
-        seconds: CPU seconds of the process; None for spans that were read.
+        seconds: CPU seconds of the process; None where it was not this process that worked.
+        unscored: Messages of which nothing is known, since a chat model gave no answer that can be read.
     """
 
     name: str
     spans: Predicted
     threshold: float
     seconds: float | None = None
+    unscored: int = 0
 
 
 def run(detector: Detector, gold: Sequence[Annotated]) -> Run:
@@ -48,6 +51,11 @@ def run(detector: Detector, gold: Sequence[Annotated]) -> Run:
     begin = time.process_time()
     spans = [detector.detect(known.session) for known in gold]
     return Run(detector.name, spans, detector.threshold, time.process_time() - begin)
+
+
+def judged(found: Judged) -> Run:
+    """What a chat model said; it gives no score, so everything counts."""
+    return Run(f"llm {found.prompt}", found.predicted, 0.0, unscored=found.unscored)
 
 
 def read_run(name: str, path: Path, gold: Sequence[Annotated]) -> Run:
@@ -170,6 +178,7 @@ def rows(
                 made[name] = figures(gold, kept, maths, seed=seed, resamples=resamples) | {
                     "detector": found.name,
                     "threshold": found.threshold,
+                    "unscored": found.unscored,
                     "messages_per_cpu_second": found.seconds and round(messages / found.seconds, 1),
                 }
     leaks = made[BASELINE]["leaked_characters"] if BASELINE in made else 0

@@ -43,12 +43,14 @@ def page(result: Mapping[str, Any], figure: str | None = None) -> str:
             f"{facts['sessions']:,} sessions, {facts['messages']:,} messages, {facts['gold_spans']:,} gold spans "
             f"({facts['labels_per_1000_messages']} per 1,000 messages).",
             "",
+            *_unscored(part["rows"]),
             *(_scores(part["rows"]) if part["kind"] == "annotated" else []),
             *_false(part["rows"]),
             *_segments(part["rows"]),
             *_labels(part["rows"], part["baseline_entities"]),
             *(_recalls(part["rows"]) if part["kind"] == "annotated" else []),
         ]
+    lines += _models(result["llm"]) if result.get("llm") else []
     lines += ["## Not established", "", *(f"- {sentence}" for sentence in NOT_ESTABLISHED), ""]
     return "\n".join(lines)
 
@@ -62,6 +64,31 @@ is. *F1 at 17.3*: re-weighted to the labels per 1,000 messages of MathEd-PII: re
 message without personal data are kept, precision follows. *Structured*: e-mail, phone, web address, number,
 SSN, IP address and card, pooled. Spans count from each detector's threshold on; *guarded*: those left that the
 maths guard does not drop."""
+
+
+def _unscored(rows: Rows) -> list[str]:
+    known = [f"{name} {row['unscored']:,}" for name, row in rows.items() if row["unscored"]]
+    return (
+        [f"Messages without an answer that can be read, counted as nothing found: {', '.join(known)}.", ""]
+        if known
+        else []
+    )
+
+
+def _models(choice: Mapping[str, Any]) -> list[str]:
+    spread = choice["spread"]
+    lines = [
+        "## Chat models with the basic prompt, on the split that chooses one",
+        "",
+        f"{choice['basic'][choice['chosen']]['model']} was chosen. Span F1 from {_number(spread['least'])} to "
+        f"{_number(spread['greatest'])} over {spread['models']} models.",
+        "",
+    ]
+    cells = [
+        [one["model"], _number(one["f1"]), f"{one['unscored']:,} of {one['messages']:,}"]
+        for one in choice["basic"]
+    ]
+    return [*lines, *_table("model | span F1 | messages without an answer that can be read", cells)]
 
 
 def _scores(rows: Rows) -> list[str]:
