@@ -30,7 +30,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 from tamis.pii.detect import chosen
 from tamis.pii.detect.detector import Detector
-from tamis.pii.guard import guard
+from tamis.pii.guard import guarded
 from tamis.pii.reading import read_sessions
 from tamis.pii.recipe import RedactRecipe
 from tamis.pii.redact import redact
@@ -67,9 +67,9 @@ def ours(name: str, read: Sequence[Session]) -> Callable[[], object]:
 
     def work() -> None:
         for session in read:
-            for message, spans in zip(session, detector.detect(session), strict=True):
-                kept, _ = guard(message.content, settled(spans, detector.threshold))
-                settled(kept, detector.threshold)
+            kept, _ = guarded(session, [settled(spans, detector.threshold) for spans in detector.detect(session)])
+            for spans in kept:
+                settled(spans, detector.threshold)
 
     return work
 

@@ -40,7 +40,7 @@ from tamis.pii.detect.chat_models import open_chat
 from tamis.pii.detect.detector import Detector
 from tamis.pii.detect.llm import PROMPTS, LLMDetector
 from tamis.pii.detect.llm_choice import choose, judge
-from tamis.pii.guard import guard
+from tamis.pii.guard import guarded
 from tamis.pii.reading import read_sessions
 from tamis.pii.recipe import RedactRecipe
 from tamis.pii.segments import MATHS, PACKAGED_ENCODER, segment, segment_all, sentence_embedder
@@ -160,7 +160,7 @@ def compare(recipe: DetectionRecipe) -> verbs.Report:
         made[name] = {
             "kind": kind,
             "about": comparison.about(gold),
-            "rows": comparison.rows(gold, runs, maths, guard, seed=recipe.seed, resamples=recipe.resamples),
+            "rows": comparison.rows(gold, runs, maths, guarded, seed=recipe.seed, resamples=recipe.resamples),
             "baseline_entities": comparison.baseline_entities(stock, gold) if stock else {},
         }
     folder = Path(recipe.output_dir)

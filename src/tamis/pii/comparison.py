@@ -18,10 +18,12 @@ from tamis.pii.annotations import read_spans
 from tamis.pii.detect.detector import Detector
 from tamis.pii.detect.llm_choice import Judged
 from tamis.pii.labels import FROM_PRESIDIO, STRUCTURED
-from tamis.pii.sessions import Annotated
+from tamis.pii.sessions import Annotated, Session
 from tamis.pii.spans import Span, settled
 
-Guard = Callable[[str, list[Span]], tuple[list[Span], list[Span]]]
+Guard = Callable[[Session, Sequence[Sequence[Span]]], tuple[list[list[Span]], Any]]
+"""`guard.guarded`: a session and its spans to those kept and those dropped."""
+
 BASELINE = "presidio"
 NOISY = ("DATE_TIME", "NRP")
 """What most users of Presidio switch off first."""
@@ -107,20 +109,14 @@ def counting(
             gives them, which the known numbers are of.
     """
 
-    def message(content: str, spans: Sequence[Span]) -> list[Span]:
-        kept = [
-            replace(span, label=FROM_PRESIDIO.get(span.label, span.label))
-            for span in spans
-            if span.label not in without and span.score >= found.threshold
-        ]
+    def session(known: Session, spans: Sequence[Sequence[Span]]) -> list[list[Span]]:
+        kept = [[s for s in line if s.label not in without and s.score >= found.threshold] for line in spans]
         if guard:
-            kept, _ = guard(content, kept)
-        return settled(kept, found.threshold) if joined else kept
+            kept, _ = guard(known, kept)
+        ours = [[replace(s, label=FROM_PRESIDIO.get(s.label, s.label)) for s in line] for line in kept]
+        return [settled(line, found.threshold) for line in ours] if joined else ours
 
-    return [
-        [message(line.content, spans) for line, spans in zip(known.session, guessed, strict=True)]
-        for known, guessed in zip(gold, found.spans, strict=True)
-    ]
+    return [session(known.session, guessed) for known, guessed in zip(gold, found.spans, strict=True)]
 
 
 def figures(
