@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 
 import yaml
 
-GIVEN, FAMILY, BOTH, WORD, EPONYM, UNKNOWN = "given", "family", "both", "word", "eponym", "unknown"
-"""What a token may be: `both` is a name that is a common word too, `eponym` what mathematics is called after."""
+GIVEN, FAMILY, BOTH, SURNAME, WORD, EPONYM, UNKNOWN = "given", "family", "both", "surname", "word", "eponym", "unknown"
+"""What a token may be: `both` and `surname` are names that are common words too, `eponym` what maths is called after."""
 
 _LETTERS = r"(?:[^\W\d_]++|[\u0300-\u036f]++)++"
 _TOKEN = re.compile(rf"{_LETTERS}(?:['’ʼ‘`-]{_LETTERS})*+")
@@ -30,6 +30,7 @@ class Token(NamedTuple):
     Attributes:
         start: The offset of its first code point.
         end: The offset behind its last one; a possessive 's is outside.
+        stop: The offset behind the possessive.
         text: The word as written.
         norm: The whole word in plain lower-case letters, a possessive s with it; sounds drawn out are cut short.
         key: The same without the possessive.
@@ -37,6 +38,7 @@ class Token(NamedTuple):
 
     start: int
     end: int
+    stop: int
     text: str
     norm: str
     key: str
@@ -62,9 +64,9 @@ def tokens(text: str) -> list[Token]:
         word = match[0]
         norm = folded(word) if len(word) < 64 else ""
         if len(word) > 2 and word[-1] in "sS" and word[-2] in "'’ʼ‘`":
-            found.append(Token(start, end - 2, word[:-2], norm, folded(word[:-2]) if norm else ""))
+            found.append(Token(start, end - 2, end, word[:-2], norm, folded(word[:-2]) if norm else ""))
         else:
-            found.append(Token(start, end, word, norm, norm))
+            found.append(Token(start, end, end, word, norm, norm))
     return found
 
 
@@ -108,6 +110,7 @@ def kinds() -> dict[str, str]:
         if folded(word) not in certain:
             found[folded(word)] = WORD
     found |= dict.fromkeys(words["vocabulary"].split() + words["spanish"].split(), WORD)
+    found |= dict.fromkeys(words["surnames"].split(), SURNAME)
     found |= dict.fromkeys(words["both"].split(), BOTH)
     return found | dict.fromkeys(names["eponyms"].split(), EPONYM)
 

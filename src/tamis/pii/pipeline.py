@@ -2,17 +2,16 @@
 
 ```python
 from datatrove.executor import LocalPipelineExecutor  # or SlurmPipelineExecutor, RayPipelineExecutor
-from datatrove.pipeline.readers import JsonlReader
-from datatrove.pipeline.writers import JsonlWriter
+from datatrove.pipeline.readers import ParquetReader
+from datatrove.pipeline.writers import ParquetWriter
 from tamis.pii.pipeline import RedactDocuments
 
-LocalPipelineExecutor(
-    [JsonlReader("chats", text_key="content"), RedactDocuments(operator="tag"), JsonlWriter("redacted")], tasks=8
-).run()
+steps = [ParquetReader("chats"), RedactDocuments(detector="rules", operator="tag"), ParquetWriter("redacted")]
+LocalPipelineExecutor(steps, tasks=8, logging_dir="logs").run()
 ```
 
-Documents with one `session_id` in their metadata that follow one another are one session; a document without one is a
-session of its own. A list of messages in the metadata (`messages`, `transcript`) is redacted too.
+Documents with one `session_id` in their metadata that follow one another are one session; a document without one
+is a session of its own. A list of messages in the metadata (`messages`, `transcript`) is redacted too.
 """
 
 from __future__ import annotations

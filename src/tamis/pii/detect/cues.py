@@ -8,8 +8,8 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from tamis.pii import lexicon
+from tamis.pii.lexicon import BOTH, EPONYM, FAMILY, GIVEN, SURNAME, UNKNOWN, WORD, Token
 from tamis.pii.sessions import Session
-from tamis.pii.lexicon import BOTH, EPONYM, FAMILY, GIVEN, UNKNOWN, WORD, Token
 
 _NUMBER = re.compile(r"\d")
 _BREAK = re.compile(r"[.!?:;\n]+(?=\s|\Z)|\n")
@@ -162,7 +162,8 @@ def _problem(content: str, tokens: list[Token], breaks: list[int], personal: boo
     for place, token in enumerate(tokens):
         if not capital(token) and lexicon.kind(token.key) != GIVEN:
             continue
-        if lexicon.kind(token.key) == WORD or len(token.key) < 2:
+        titled = place and tokens[place - 1].norm in _titles() and capital(tokens[place - 1])
+        if (lexicon.kind(token.key) == WORD and not titled) or len(token.key) < 2:
             continue
         if token.norm != token.key and len(token.norm) == len(token.key) + 1:
             (firm if numbers and not personal else loose).add(place)
@@ -179,9 +180,19 @@ def _problem(content: str, tokens: list[Token], breaks: list[int], personal: boo
         return (0, 0), frozenset(firm if personal else firm | loose)
     hits = sorted(spots + [tokens[place].start for place in loose])
     edges = [0, *breaks, len(content)]
-    start = max(edge for edge in edges if edge <= hits[0])
+    start = _past_address(content, tokens, max(edge for edge in edges if edge <= hits[0]))
     end = min(edge for edge in edges if edge > hits[-1]) if hits[-1] < len(content) else len(content)
     return (start, end), frozenset(firm | loose)
+
+
+def _past_address(content: str, tokens: list[Token], start: int) -> int:
+    """The start of a sentence, moved behind the name of whom it is said to ("Hi Ana, how many ...")."""
+    first = next((place for place, token in enumerate(tokens) if token.start >= start), len(tokens))
+    for place in range(first, min(first + 4, len(tokens) - 1)):
+        if content[tokens[place].end : tokens[place].end + 1] == ",":
+            said_to = tokens[place + 1].norm in _words("addressing") and content[tokens[place + 1].stop : tokens[place + 1].stop + 1] != ","
+            return tokens[place].end + 1 if said_to else start
+    return start
 
 
 _NUMBERS = frozenset(
@@ -219,11 +230,13 @@ def read_name(seen: View, place: int, strong: bool, strange: bool = False) -> in
         return None
     if kind in (BOTH, EPONYM) and not (strong or raised or seen.shouted):
         return None
+    if kind == SURNAME and not (strong and raised):
+        return None
     if kind == UNKNOWN and not (strong or strange or capital(head)):
         return None
     if kind == FAMILY and head.text.islower() and not (strong or strange):
         return None
-    if kind == UNKNOWN and "-" in head.text and any(lexicon.kind(lexicon.folded(part)) == WORD for part in head.text.split("-")):
+    if kind == UNKNOWN and "-" in head.text and any(len(part) > 3 and lexicon.kind(lexicon.folded(part)) == WORD for part in head.text.split("-")):
         return None
     last = place
     while last - place < 4:
@@ -273,7 +286,7 @@ def _extend(seen: View, last: int, strong: bool, raised: bool) -> int | None:
         return following
     if kind in (GIVEN, FAMILY) and (upper or strong):
         return following
-    if upper and raised and kind in (BOTH, EPONYM, UNKNOWN):
+    if upper and raised and kind in (BOTH, SURNAME, EPONYM, UNKNOWN):
         return following
     if strong and not upper and kind == UNKNOWN and len(token.key) > 2 and not raised:
         return following
@@ -315,15 +328,15 @@ def _by_phrases(seen: View) -> Iterator[Candidate]:
 
 def _name_after(seen: View, cue: str, entry: dict[str, Any], place: int, following: int) -> Iterator[Candidate]:
     tokens, content = seen.tokens, seen.content
-    head, end = following, tokens[following - 1].end
+    head, end = following, tokens[following - 1].stop
     while head < len(tokens) and head - following < 4 and tokens[head].norm in _words_of_fillers() and soft(content, end, tokens[head].start):
-        end = tokens[head].end
+        end = tokens[head].stop
         head += 1
     if cue != "title":
         while head + 1 < len(tokens) and tokens[head].norm in _titles() and soft(content, end, tokens[head].start):
             end = tokens[head].end + (content[tokens[head].end : tokens[head].end + 1] == ".")
             head += 1
-    elif content[end : end + 1] == ".":
+    elif content[end : end + 1] == "." and tokens[place].norm in _SHORT:
         end += 1
     if head >= len(tokens) or not soft(content, end, tokens[head].start) or _OPERATOR.match(content, end):
         return
@@ -337,7 +350,8 @@ def _name_after(seen: View, cue: str, entry: dict[str, Any], place: int, followi
     if cue == "signed" and (head + 5 < len(tokens) or tokens[following - 1].norm == "from" and lexicon.kind(tokens[head].key) not in (GIVEN, FAMILY)):
         return
     shy = not seen.problem[1] and tokens[place].norm not in ("its", "it", "this")
-    strange = cue == "greeting" or (cue == "i_am" and shy and seen.turn < 3)
+    again = head + 1 < len(tokens) and tokens[head + 1].norm in ("again", "here") or head == len(tokens) - 1
+    strange = cue == "greeting" or (cue == "i_am" and seen.turn < 3 and (shy or (again and len(tokens) < 8 and not seen.problem[1])))
     last = read_name(seen, head, strong, strange)
     if last is None:
         return
@@ -370,6 +384,9 @@ def _together(seen: View, last: int, cue: str, weight: float, real: bool, reason
             return
         last = end
         yield Candidate(seen.index, head, last, cue + "_together", weight * 0.8, real, reason)
+
+
+_SHORT = frozenset("mr mrs ms mx dr prof sr sra srta fr st".split())
 
 
 def _opens(seen: View, place: int) -> bool:
@@ -452,8 +469,8 @@ def _by_kin(seen: View) -> Iterator[Candidate]:
             head += 1
         if head >= len(tokens):
             continue
-        gap = content[tokens[head - 1].end : tokens[head].start]
-        if not soft(content, tokens[head - 1].end, tokens[head].start) and not (gap == ". " and tokens[head - 1].norm in _titles()):
+        gap = content[tokens[head - 1].stop : tokens[head].start]
+        if not soft(content, tokens[head - 1].stop, tokens[head].start) and not (gap == ". " and tokens[head - 1].norm in _titles()):
             continue
         last = read_name(seen, head, strong=named, strange=not seen.problem[1] and head == len(tokens) - 1)
         if last is not None:
@@ -486,7 +503,16 @@ def _by_place(seen: View, before: Sequence[View]) -> Iterator[Candidate]:
 def _called(seen: View) -> Iterator[Candidate]:
     """Names that commas set apart, at the end of a sentence or inside one."""
     tokens, content, weights = seen.tokens, seen.content, table()
+    for place in seen.heads:
+        last = read_name(seen, place, strong=False)
+        if last is None or last + 1 >= len(tokens) or "," not in content[tokens[last].end : tokens[last + 1].start]:
+            continue
+        if tokens[last + 1].norm in _words("addressing") and lexicon.kind(tokens[place].key) != EPONYM:
+            yield Candidate(seen.index, place, last, "opening", weights["opening"], False, "called by name before a comma")
     for place in range(1, len(tokens)):
+        if tokens[place].norm in _words("possessions") and tokens[place - 1].stop != tokens[place - 1].end and seen.personal and not seen.problem[1]:
+            if capital(tokens[place - 1]) and read_name(seen, place - 1, strong=False) is not None:
+                yield Candidate(seen.index, place - 1, place - 1, "possessed", weights["possessed"], False, "somebody's class, relative or turn")
         if place in seen.heads or "," not in content[tokens[place - 1].end : tokens[place].start] or not capital(tokens[place]):
             continue
         last = read_name(seen, place, strong=False)

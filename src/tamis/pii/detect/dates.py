@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 
 from tamis.pii import contexts
+from tamis.pii.detect import numbers
 from tamis.pii.detect.cues import View, table
 from tamis.pii.spans import Span
 
@@ -29,7 +30,7 @@ _YEAR = rf"(?:\d{{4}}|['’]\d\d|\d\d(?!\d|:)|{_YEAR_WORDS})"
 _FILL = r"(?:(?:like|almost|about|only|just|now|um+|uh+|er|actually|gonna be|going to be|is|already|still|really|ya|casi|apenas|solo|officially|also|only like|be|technically)[\s,]+){0,4}"
 _OLD = r"\s*-?\s*(?:years?|yrs?|yr|años|anos)(?:[\s-]*(?:olds?|young))?(?!\w)|\s*(?:y/o|yo|y\.o\.?)(?!\w)"
 _I_AM = re.compile(
-    rf"(?<![\w'’])(?P<who>i\s?['’]?m|i am|im|i['’]?ve been|i just turned|i turned|i turn|i have turned|just turned|i am turning|i['’]?m turning|im turning|i['’]?ll be|ill be|i will be|imma be|i was|tengo|cumpl[ií]|cumplo|voy a cumplir|acabo de cumplir|my age is|my age|turning|me being|mi edad es)[\s,:]+{_FILL}(?P<n>{_COUNT})(?![\w.:/]\d|\w|\s*[-+*/=^×÷%°$]|,\d)(?P<old>{_OLD})?",
+    rf"(?<![\w'’])(?P<who>i\s?['’]?m|i am|im|i['’]?ve been|i just turned|i turned|i turn|i have turned|i am turning|i['’]?m turning|im turning|i['’]?ll be|ill be|i will be|imma be|i was|(?:y |and )?tengo|cumpl[ií]|cumplo|voy a cumplir|acabo de cumplir|my age is|my age|turning|me being|mi edad es)[\s,:]+{_FILL}(?P<n>{_COUNT})(?![\w.:/]\d|\w|\s*[-+*/=^×÷%°$]|,\d)(?P<old>{_OLD})?",
     re.IGNORECASE,
 )
 _NO_AGE = re.compile(r"\s*[-]?\s*(?:(?:years?|yrs?)\s+(?:\w+\s+)?(?:older|younger|ago|into|of|away|behind|ahead|in|from|since|later)|older|younger|problems?|questions?|minutes?|mins?|hours?|hrs?|pages?|points?|pts|percent|%|dollars?|miles?|off|away|behind|times|out of|of|more|less|short|steps?|feet|ft|inches|days?|weeks?|months?|over|under|apples|plus|minus|x\b|st\b|nd\b|rd\b|th\b)", re.IGNORECASE)
@@ -48,7 +49,7 @@ _FIRST_COUNT = re.compile(rf"(?<![\w./])(?P<n>{_COUNT})(?![\w/]|[.:]\d|\s*[-+*/=
 def _kin_age() -> re.Pattern[str]:
     kin = "|".join(sorted(table()["kin"].split(), key=len, reverse=True))
     return re.compile(
-        rf"(?<!\w)(?:my|mi|our)\s+(?:[^\W\d_]+\s+){{0,2}}(?:{kin})(?:\s+(?!is\b|was\b|turn)[^\W\d_]+){{0,2}}?(?:\s+(?:is|es|was|turned|turns|just turned|is turning|tiene|cumple|will be|who is|whos|who's)|['’]s)\s+{_FILL}(?P<n>{_COUNT})(?!\w|[./:]\d|\s*[-+*/=^×÷%])",
+        rf"(?<!\w)(?:my|mi|our)\s+(?:[^\W\d_]+\s+){{0,2}}(?:{kin})(?:\s+(?!is\b|was\b|turn)[^\W\d_]+){{0,2}}?(?:\s+(?:is|es|was|turned|turns|is turning|tiene|cumple|will be|who is|whos|who's)|['’]s)\s+{_FILL}(?P<n>{_COUNT})(?!\w|[./:]\d|\s*[-+*/=^×÷%])",
         re.IGNORECASE,
     )
 
@@ -95,8 +96,10 @@ def _births(seen: View, asked: str) -> Iterator[Span]:
         bare = match[0].isdigit()
         if bare and not (word and "born" in word[0].lower() or word and word[0].lower().startswith(("nac", "birth", "dob", "date")) or replied):
             continue
+        if numbers.calculated(content, start, end):
+            continue
         own = _FIRST_PERSON.search(content) or (word and word[0].lower() not in ("born", "turn", "birth", "birthday"))
-        score = 0.85 if own or replied else 0.5
+        score = 0.85 if own or replied else 0.45
         if _inside(seen, start) and not (word and start - word.end() < 12 and _FIRST_PERSON.search(content[max(0, word.start() - 20) : word.start()])):
             score = 0.35
         if weak and not re.search(r"(?i)\bi(?:'ll)? turn|my birth", content):
@@ -127,6 +130,8 @@ def _ages(seen: View, asked: str) -> Iterator[Span]:
         for match in pattern.finditer(content):
             start, end = match.span("n")
             if re.match(r"(?i)\s*(?:older|younger|ago|from|away|later|of|in)\b", content[match.end() : match.end() + 12]):
+                continue
+            if numbers.calculated(content, start, start) or re.search(r"[-+*/=]\s*\Z", content[max(0, start - 4) : start]):
                 continue
             olds = "old" in match[0].lower() or "y" in match[0][-3:].lower() or pattern is _AGE_WORD
             own = _OWN.search(content[max(0, start - 40) : start]) or re.match(r"(?i)\s*here\b", content[match.end() : match.end() + 6])

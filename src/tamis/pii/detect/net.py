@@ -8,6 +8,7 @@ from functools import cache
 from ipaddress import ip_address
 
 from tamis.pii import contexts, lexicon
+from tamis.pii.detect import numbers
 from tamis.pii.spans import Span
 
 _EMAIL = re.compile(r"(?<![\w.+-])[\w.+'-]{1,64}@[^\W_](?:[\w-]{0,62}\.){1,5}[^\W\d_][\w-]{1,30}(?<![-_])")
@@ -149,6 +150,8 @@ def _named(content: str) -> Iterator[Span]:
         name = match["name"].rstrip(".-")
         said = bool(match["is"].strip())
         start = match.start("name")
+        if not any(map(str.isalpha, name)) or numbers.calculated(content, start, start + len(name)):
+            continue
         if _odd(name) or (said and not any(lexicon.kind(lexicon.folded(part)) == lexicon.WORD for part in name.split())):
             yield Span(start, start + len(name), "USERNAME", 0.85 if said else 0.65, "follows the name of a site or game")
     for match in _ON_SITE.finditer(content):

@@ -13,7 +13,7 @@ from rapidfuzz.distance import OSA
 from tamis.pii import lexicon
 from tamis.pii.detect import cues
 from tamis.pii.detect.cues import Candidate, View, capital
-from tamis.pii.lexicon import BOTH, EPONYM, FAMILY, GIVEN, UNKNOWN, WORD, Token
+from tamis.pii.lexicon import BOTH, EPONYM, FAMILY, GIVEN, SURNAME, UNKNOWN, WORD, Token
 from tamis.pii.spans import Span
 
 _MOST_CUES, _MOST_KNOWN, _MOST_STRANGE = 6, 200, 20_000
@@ -127,7 +127,14 @@ class _People:
             if not known.weights or weight > max(known.weights):
                 known.reason = candidate.reason
             known.weights.append(weight)
+            if weight == candidate.weight and self._chat(seen, place):
+                known.weights.append(self._weights["chat"])
             known.real = known.real or self._real(seen, candidate)
+
+    @staticmethod
+    def _chat(seen: View, place: int) -> bool:
+        """Whether a word with a capital stands inside a sentence of plain chat."""
+        return seen.personal and not seen.numbers and not seen.problem[1] and place not in seen.heads and capital(seen.tokens[place]) and not seen.shouted
 
     def _real(self, seen: View, candidate: Candidate) -> bool:
         """Whether a cue speaks for a person of the chat: not one in a word problem, nor a title in one."""
@@ -265,7 +272,7 @@ class _People:
             if local and (self._real(seen, local) or known.real):
                 return max(total, self._score(seen, local)), local.reason
             return min(exposed, total), "a name of a word problem"
-        if kind in (BOTH, WORD, EPONYM) or len(token.key) < 3:
+        if kind in (BOTH, SURNAME, WORD, EPONYM) or len(token.key) < 3:
             raised = capital(token) and not seen.shouted and place not in seen.heads
             if not local and not raised:
                 return min(exposed, total), known.reason
@@ -287,7 +294,8 @@ class _People:
             return min(1 - (1 - weight) * (1 - bonus), self._known[key].score()), reason
         if kind == GIVEN and capital(token) and not seen.shouted and len(token.key) > 2 and not inside:
             listed = float(self._weights["lists"]["given"])
-            if seen.personal and not seen.numbers and place not in seen.heads:
+            asked = place and seen.tokens[place - 1].norm in ("did", "does", "do", "has", "by", "if", "that", "is")
+            if self._chat(seen, place) and not asked:
                 return 1 - (1 - listed) * (1 - self._weights["chat"]), "a listed name in plain chat"
             return listed, "a listed name that no cue speaks for"
         return 0, ""

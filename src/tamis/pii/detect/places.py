@@ -12,8 +12,8 @@ from tamis.pii.detect.cues import View, capital
 from tamis.pii.lexicon import BOTH, FAMILY, GIVEN, UNKNOWN, WORD
 from tamis.pii.spans import Span
 
-_HOUSE = re.compile(r"(?<![\w.$/+*=-])\d{1,5}(?:-\d{1,3}|[A-Za-z](?!\w))?\s+(?=[^\W_])")
-_STEP = re.compile(r"(?:[^\W\d_][\w.'’-]{0,24}|\d{1,3}(?:st|nd|rd|th))(?:\s+|(?=\W|\Z))", re.IGNORECASE)
+_HOUSE = re.compile(r"(?<![\w.$/+*=-])\d{1,5}(?:-\d{1,3}|[A-Za-z](?!\w))?[ \t]{1,3}(?=[^\W_])")
+_STEP = re.compile(r"(?:[^\W\d_][\w.'’-]{0,24}|\d{1,3}(?:st|nd|rd|th))(?:[ \t]{1,3}|(?=\W|\Z))", re.IGNORECASE)
 _CALLE = re.compile(r"(?<!\w)(?:calle|avenida|av\.|carrera|colonia|rua|rue|via|calz\.?|calzada|callejon|callejón|paseo|boulevard)\s+(?:[^\W_][\w.'’]{0,24}\s+){0,4}?(?:#|no\.?|n[uú]mero|num\.?)?\s*\d{1,5}[A-Za-z]?(?!\w)", re.IGNORECASE)
 _UNIT = re.compile(r",?\s*(?:apt|apartment|unit|suite|ste|#|no|depto|piso)\.?\s*#?\s*\w{1,6}(?!\w)", re.IGNORECASE)
 _ZIP = re.compile(r",?\s*\d{5}(?:-\d{4})?(?!\w)")
@@ -71,7 +71,7 @@ def _addresses(seen: View) -> Iterator[Span]:
     for match in _CALLE.finditer(content):
         yield Span(match.start(), _onward(content, match.end()), "LOCATION", 0.4 if _inside(seen, match.start()) else 0.8, "a street and its number")
     for match in _ZIP_SAID.finditer(content):
-        yield Span(*match.span(1), "LOCATION", 0.7, "called a postal code")
+        yield Span(*match.span(1), "LOCATION", 0.7 if seen.personal and not _inside(seen, match.start()) else 0.4, "called a postal code")
 
 
 _COMPASS = frozenset("n s e w north south east west nw ne sw se oak elm pine maple main park lake hill high church school mill spring river".split())
@@ -284,7 +284,7 @@ def _school(seen: View, first: int, place: int, last: int) -> Iterator[Span]:
         score = 0.55 if goes else 0.3
     if seen.shouted and not goes:
         score = min(score, 0.55 if all(kind in (GIVEN, FAMILY, BOTH, UNKNOWN) for kind in name) and not vague else 0.35)
-    if _inside(seen, tokens[first].start) or (seen.numbers and not seen.personal and not goes) or (seen.numbers and len(seen.content) > 150 and not seen.personal):
+    if _inside(seen, tokens[first].start) or (seen.numbers and not seen.personal and not goes) or (not seen.personal and not goes and len(seen.content) > 80):
         score = 0.4
     yield Span(tokens[first].start, tokens[last].end, "SCHOOL", score, "a school by its name")
 
@@ -318,6 +318,6 @@ def _called_school(seen: View, before: Sequence[View]) -> Iterator[Span]:
             last = place
             while last - place < 3 and last + 1 < len(tokens) and capital(tokens[last + 1]) and _SPACE.fullmatch(seen.content, tokens[last].end, tokens[last + 1].start):
                 last += 1
-            score = 0.7 if asked else 0.55 if not _inside(seen, token.start) else 0.3
+            score = 0.7 if asked else 0.55 if seen.personal and not seen.numbers and not _inside(seen, token.start) else 0.3
             yield Span(token.start, tokens[last].end, "SCHOOL", score, "where somebody goes to school")
             break
