@@ -46,6 +46,10 @@ _CALLED = re.compile(
 )
 
 
+_NEAR = 60  # characters around a candidate that are looked at
+_OTHERS = 20  # occurrences of the same text that are looked at, those that were proposed with most certainty
+
+
 @dataclass(frozen=True)
 class Candidate:
     """What at least one detector proposed.
@@ -112,12 +116,12 @@ def features(session: Session, found: Sequence[Candidate]) -> list[Features]:
     story = [len(_PROBLEM.findall(text)) + len(re.findall(r"\d+", text)) / 2 for text in texts]
     surfaces = [_surface(texts, one) for one in found]
     seen: defaultdict[str, list[int]] = defaultdict(list)
-    for i, surface in enumerate(surfaces):
-        seen[surface].append(i)
+    for i in sorted(range(len(found)), key=lambda i: (-found[i].span.score, i)):
+        seen[surfaces[i]].append(i)
     made = []
     for i, one in enumerate(found):
         text, span, role = texts[one.message], one.span, session.messages[one.message].role
-        others = [found[j] for j in seen[surfaces[i]] if j != i]
+        others = [found[j] for j in seen[surfaces[i]][:_OTHERS] if j != i]
         known = _of_proposals(one) | _of_text(text, span) | _of_others(others)
         inside = any(begin < span.end and span.start < end for begin, end in maths[one.message])
         before = texts[one.message - 1] if one.message else ""
@@ -165,7 +169,8 @@ def _of_text(text: str, span: Span) -> Features:
     if letters:
         shape = "upper case" if all(c.isupper() for c in letters) else "lower case"
         shape = "title case" if shape == "lower case" and any(c.isupper() for c in letters) else shape
-    begins = not re.search(r"[^\s\W]", text[: span.start])
+    before, after = text[max(span.start - _NEAR, 0) : span.start], text[span.end : span.end + _NEAR]
+    begins = span.start < _NEAR and not re.search(r"\w", before)
     known = {
         shape: 1.0,
         f"{shape} at the beginning": float(begins),
@@ -174,10 +179,10 @@ def _of_text(text: str, span: Span) -> Features:
         "one letter": float(len(letters) == 1 == len(piece)),
         "length": min(len(piece) / 20, 1.0),
         "several words": float(len(words) > 1),
-        "called by a cue": float(bool(_CALLED.search(text[: span.start]))),
-        "does what people in problems do": float(bool(_DOES.match(text[span.end :]))),
-        "the whole message": float(not re.search(r"\w", text[: span.start] + text[span.end :])),
-        "before a comma": float(text[span.end :].startswith((",", " ,"))),
+        "called by a cue": float(bool(_CALLED.search(before))),
+        "does what people in problems do": float(bool(_DOES.match(after))),
+        "the whole message": float(begins and len(after) < _NEAR and not re.search(r"\w", after)),
+        "before a comma": float(after.startswith((",", " ,"))),
     }
     for name in {lexicon.kind(word.key) for word in words}:
         known[f"a word that is: {name}"] = 1.0
