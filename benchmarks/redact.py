@@ -61,9 +61,10 @@ def presidio(read: Sequence[Session]) -> Callable[[], object]:
     return lambda: detector.detect(one)
 
 
-def ours(name: str, read: Sequence[Session]) -> Callable[[], object]:
+def ours(name: str, read: Sequence[Session], model: str | None) -> Callable[[], object]:
     """One of our detectors with the guard, session by session, to settled spans."""
-    detector: Detector = chosen.detector(RedactRecipe("", "", detector=name))
+    folder = model if name == "model" else None
+    detector: Detector = chosen.detector(RedactRecipe("", "", detector=name, model_name_or_path=folder))
 
     def work() -> None:
         for session in read:
@@ -74,13 +75,16 @@ def ours(name: str, read: Sequence[Session]) -> Callable[[], object]:
     return work
 
 
-def measured(name: str | None, number: int, detectors: Sequence[str], repeats: int) -> dict[str, Any]:
+def measured(options: argparse.Namespace) -> dict[str, Any]:
     """Messages per CPU second of every system, and how they stand to Presidio."""
-    read = sessions(name, number)
+    read = sessions(options.dataset_name, options.sessions)
     messages = sum(len(session) for session in read)
-    systems = {"presidio": presidio(read)} | {name: ours(name, read) for name in detectors}
+    detectors = options.detector or ["rules", "model"]
+    systems = {"presidio": presidio(read)} | {
+        name: ours(name, read, options.model_name_or_path) for name in detectors
+    }
     seconds: dict[str, list[float]] = {name: [] for name in systems}
-    for turn in range(repeats + 1):
+    for turn in range(options.repeats + 1):
         for name, work in systems.items():
             begin = time.process_time()
             work()
@@ -136,6 +140,7 @@ def main() -> None:
     parser.add_argument("--dataset_name", help="sessions to read in place of generated ones")
     parser.add_argument("--sessions", type=int, default=60)
     parser.add_argument("--detector", action="append", choices=OURS, help="rules and model by default")
+    parser.add_argument("--model_name_or_path", help="the token model; the one that comes with tamis by default")
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--memory", type=int, nargs=2, default=MEMORY, help="the two numbers of sessions")
     parser.add_argument("--keep", action="store_true", help="keep the result in benchmarks/results")
@@ -144,9 +149,7 @@ def main() -> None:
     if options.peak:
         print(peak(*map(Path, options.peak)))
         return
-    chosen_ones = options.detector or ["rules", "model"]
-    result = measured(options.dataset_name, options.sessions, chosen_ones, options.repeats)
-    result |= {
+    result = measured(options) | {
         "peak_memory_mb": memory(options.dataset_name, options.memory),
         "data": options.dataset_name or "generated",
         "load_average": round(os.getloadavg()[0], 1),

@@ -66,6 +66,7 @@ class DetectionRecipe:
         gsm8k: GSM8K's problems, for the same.
         detector: `presidio`, `presidio+rules` (our rules beside Presidio's), `rules`, `model` or `cascade`. May be
             repeated.
+        model_name_or_path: The token model of `model`; the one that comes with tamis, by default.
         llm: A chat model, as `tamis redact` takes it. May be repeated: the one that does best on `llm_split` with
             the basic prompt is asked with all three.
         llm_split: Annotated sessions for that choice; none of them may be in a set.
@@ -83,6 +84,7 @@ class DetectionRecipe:
     mathdial: str | None = None
     gsm8k: str | None = None
     detector: list[str] = field(default_factory=lambda: ["presidio", "rules"])
+    model_name_or_path: str | None = None
     llm: list[str] = field(default_factory=list)
     llm_split: str | None = None
     allow_remote: list[str] = field(default_factory=list)
@@ -113,13 +115,14 @@ def _named(text: str, parts: int) -> list[str]:
     return found
 
 
-def opened(name: str) -> Detector:
+def opened(name: str, model: str | None = None) -> Detector:
     """The detector of a name; Presidio under its own labels, which the comparison maps."""
     if name.startswith("presidio"):
         from tamis.pii.detect.presidio import PresidioDetector
 
         return PresidioDetector(beside=[opened("rules")] if name == BESIDE else [], labels={})
-    return chosen.detector(RedactRecipe("", "", detector=name))
+    folder = model if name == "model" else None
+    return chosen.detector(RedactRecipe("", "", detector=name, model_name_or_path=folder))
 
 
 def sets(recipe: DetectionRecipe) -> Iterator[tuple[str, str, list[Annotated]]]:
@@ -141,7 +144,7 @@ def sets(recipe: DetectionRecipe) -> Iterator[tuple[str, str, list[Annotated]]]:
 def compare(recipe: DetectionRecipe) -> verbs.Report:
     """Runs every detector on every set, and writes the three files."""
     embed = None if recipe.encoder == "none" else sentence_embedder(recipe.encoder)
-    detectors = [opened(name) for name in recipe.detector]
+    detectors = [opened(name, recipe.model_name_or_path) for name in recipe.detector]
     chats = [open_chat(name, allow_remote=recipe.allow_remote) for name in recipe.llm]
     choice = choose(chats, list(read_sessions(str(recipe.llm_split)))) if chats else None
     prompts = PROMPTS if choice else ()
