@@ -32,6 +32,8 @@ REQUIRED = {
     "report": {"selection": "selection", "output_dir": "out"},
     "export": {"selection": "selection", "output_dir": "out"},
     "download": {"repo_id": "me/data", "output_dir": "out"},
+    "redact": {"dataset_name": "chat.jsonl", "output_dir": "out"},
+    "restore": {"dataset_name": "out", "output_dir": "back", "key_file": "key"},
     "hub": {"root": "root"},
     "verify": {"index": "index"},
 }

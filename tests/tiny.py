@@ -6,9 +6,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import torch
-from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
+from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
 from transformers import (
     AutoModelForCausalLM,
+    BertConfig,
+    BertModel,
     BloomConfig,
     CohereConfig,
     Gemma2Config,
@@ -130,3 +132,25 @@ def _text() -> Iterator[str]:
         "the answer is yes and the question was no",
         "what is this?\n\n",
     ) * 4
+
+
+def saved_encoder(folder: Path, seed: int = 0) -> str:
+    """A folder with a BERT and its fast word-piece tokenizer, uncased as MiniLM's, of letters and digits."""
+    letters = "abcdefghijklmnopqrstuvwxyz0123456789@.,'!?-+=*/()<>|:_[]"
+    pieces = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *letters, *(f"##{letter}" for letter in letters)]
+    made = Tokenizer(models.WordPiece({piece: i for i, piece in enumerate(pieces)}, unk_token="[UNK]"))
+    made.normalizer = normalizers.BertNormalizer()
+    made.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    specials = {f"{name}_token": f"[{name.upper()}]" for name in ("pad", "unk", "cls", "sep", "mask")}
+    PreTrainedTokenizerFast(tokenizer_object=made, **specials).save_pretrained(folder)
+    config = BertConfig(
+        vocab_size=len(pieces),
+        hidden_size=32,
+        intermediate_size=48,
+        num_hidden_layers=2,
+        num_attention_heads=4,
+        max_position_embeddings=130,
+    )
+    torch.manual_seed(seed)
+    BertModel(config).save_pretrained(folder)
+    return str(folder)

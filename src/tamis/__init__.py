@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from tamis.hub.publish import publish
     from tamis.influence.scores import score
     from tamis.metrics.ranking import auroc
+    from tamis.pii.reading import read_sessions
+    from tamis.pii.recipe import RedactRecipe, RestoreRecipe
+    from tamis.pii.redact import redact
+    from tamis.pii.restore import restore
     from tamis.recipe import (
         DownloadRecipe,
         EmbedRecipe,
@@ -42,7 +46,9 @@ _HOME = {
     "GradientCapture": "tamis.gradients.capture",
     "GradientIndex": "tamis.gradients.store",
     "PublishRecipe": "tamis.recipe",
+    "RedactRecipe": "tamis.pii.recipe",
     "ReportRecipe": "tamis.recipe",
+    "RestoreRecipe": "tamis.pii.recipe",
     "ScoreRecipe": "tamis.recipe",
     "SelectRecipe": "tamis.recipe",
     "UsageError": "tamis.errors",
@@ -54,6 +60,9 @@ _HOME = {
     "export": "tamis.dataset_folder",
     "publish": "tamis.hub.publish",
     "read_rows": "tamis.rows",
+    "read_sessions": "tamis.pii.reading",
+    "redact": "tamis.pii.redact",
+    "restore": "tamis.pii.restore",
     "score": "tamis.influence.scores",
     "select": "tamis.selection",
     "write_report": "tamis.report",

@@ -80,8 +80,12 @@ def write_whole(path: Path, content: bytes) -> None:
 
 
 @contextmanager
-def whole(path: Path) -> Iterator[IO[bytes]]:
+def whole(path: Path, mode: int = 0o666) -> Iterator[IO[bytes]]:
     """A stream to a file that is written whole or not at all: under a temporary name, flushed, then renamed.
+
+    Args:
+        path: The file.
+        mode: Who may read and write it, from its first byte on; the process's mask takes its part off.
 
     Raises:
         WorkError: The disk is full or broken.
@@ -89,7 +93,8 @@ def whole(path: Path) -> Iterator[IO[bytes]]:
     """
     partial = path.with_name(f".{path.name}{_PARTIAL}")
     try:
-        with partial.open("wb") as stream:
+        partial.unlink(missing_ok=True)  # one that a killed run left has that run's mode
+        with open(partial, "wb", opener=lambda name, flags: os.open(name, flags, mode)) as stream:
             yield stream
             stream.flush()
             os.fsync(stream.fileno())

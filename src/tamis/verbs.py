@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from tamis.errors import WorkError, missing_extra
 from tamis.names import printable
-from tamis.pii.recipe import SegmentRecipe
+from tamis.pii.recipe import REMEDY, RedactRecipe, RestoreRecipe, SegmentRecipe
 from tamis.recipe import (
     DownloadRecipe,
     EmbedRecipe,
@@ -223,6 +223,37 @@ def _download(recipe: DownloadRecipe) -> Report:
     }
 
 
+def _redact(recipe: RedactRecipe) -> Report:
+    from tamis.pii.redact import redact
+
+    lines: list[str] = []
+    done = redact(recipe, explain=lines.append if recipe.explain else None)
+    found = sum(done.labels.values())
+    return {
+        "wrote": recipe.output_dir,
+        "file": str(done.file),
+        "messages": done.messages,
+        "spans": found,
+        "by_label": dict(done.labels.most_common()),
+        "kept_by_the_maths_guard": done.guarded,
+        "text_columns_not_scanned": done.unscanned,
+        **({"not_ready_to_publish": REMEDY} if done.unscanned else {}),
+        **({"explained": [printable(line) for line in lines]} if recipe.explain else {}),
+    }
+
+
+def _restore(recipe: RestoreRecipe) -> Report:
+    from tamis.pii.restore import restore
+
+    done = restore(recipe)
+    return {
+        "wrote": recipe.output_dir,
+        "file": str(done.file),
+        "restored": done.restored,
+        "not_restored": done.left,
+    }
+
+
 def _segment(recipe: SegmentRecipe) -> Report:
     from tamis.pii.segments import write_segments
 
@@ -267,6 +298,8 @@ VERBS = {
     "publish": Verb(PublishRecipe, _publish, "a folder -> one release on the Hub, whole or not at all", "folder"),
     "release": Verb(ReleaseRecipe, _release, "a manifest -> every release of a project, in order"),
     "download": Verb(DownloadRecipe, _download, "a published data set -> what any ratio leaves of it", "repo_id"),
+    "redact": Verb(RedactRecipe, _redact, "sessions or text -> the same without personal data, and its spans"),
+    "restore": Verb(RestoreRecipe, _restore, "what redact encrypted or gave surrogates -> as it was"),
     "hub": Verb(HubRecipe, _hub, "a folder -> a Hub on 127.0.0.1 that the real clients talk to"),
     "verify": Verb(VerifyRecipe, _verify, "a gradient index -> whether it is whole; writes nothing", "index"),
 }

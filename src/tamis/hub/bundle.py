@@ -10,6 +10,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import yaml
+
 from tamis.errors import UsageError
 from tamis.gradients.store import MANIFEST, GradientIndex, encode_manifest, is_index
 from tamis.hub import cards
@@ -17,8 +19,9 @@ from tamis.hub.configs import config_names
 from tamis.hub.front_matter import CARD, HERE, split
 from tamis.hub.human_facts import read_human_facts
 from tamis.names import is_local, shown
+from tamis.pii.recipe import REMEDY
 
-_NOT_PUBLISHED = ("run.yaml",)  # it holds the folders of this machine
+_RUN = "run.yaml"
 _UNSAFE_WEIGHTS = (".bin", ".pt", ".pth", ".pkl", ".pickle", ".ckpt")
 _TOKEN = re.compile(rb"\bhf_[A-Za-z0-9]{16,}")
 _TEXT_BYTES = 1 << 20
@@ -98,7 +101,10 @@ def gather(folder: Path, repo_type: str, repo_id: str, card: str | None = None) 
         if path.is_dir() and not path.is_symlink():
             continue
         hidden = any(part.startswith(".") for part in name.split("/")) and not name.startswith(".eval_results/")
-        if name in (CARD, *_NOT_PUBLISHED) or hidden or "__pycache__" in name:
+        if path.name == _RUN:  # it holds the folders of this machine
+            _refuse_personal(path)
+            continue
+        if name == CARD or hidden or "__pycache__" in name:
             continue
         _refuse(path, repo_type)
         files[name] = path
@@ -137,6 +143,27 @@ def _manifest(index: GradientIndex) -> bytes:
         )
     recipe["dataset_name"] = shown(str(recipe["dataset_name"]))
     return encode_manifest({**index.manifest, "recipe": recipe})
+
+
+def _refuse_personal(run: Path) -> None:
+    """Refuses what a redaction left in a folder.
+
+    Raises:
+        UsageError: It did not end, changed nothing, or there are text columns that it did not scan.
+    """
+    made_by = yaml.safe_load(run.read_text(encoding="utf-8")) or {}
+    where = run.parent
+    if "operator" not in made_by:
+        if {"key_file", "surrogate_map"} & {*made_by}:
+            raise UsageError(f"{where}: holds personal data that was restored; nothing was published")
+        return
+    columns = made_by.get("provenance", {}).get("unscanned")
+    if columns is None:
+        raise UsageError(f"{where}: its redaction did not end; nothing was published")
+    if made_by["operator"] == "keep":
+        raise UsageError(f"{where}: nothing in it was redacted (--operator keep); nothing was published")
+    if columns:
+        raise UsageError(f"{where}: columns not scanned: {', '.join(columns)}; {REMEDY}, and redact again")
 
 
 def _refuse(path: Path, repo_type: str) -> None:

@@ -1,11 +1,8 @@
-"""How sure a share or a statistic is that was counted."""
+"""How sure a share is that was counted."""
 
 from __future__ import annotations
 
 import math
-import random
-
-import numpy as np
 
 _Z = 1.959963984540054
 """The 97.5 % quantile of the normal distribution."""
@@ -30,28 +27,3 @@ def wilson(successes: int, rows: int) -> tuple[float, float]:
     middle, half = share + z2 / 2, math.sqrt(share * (1 - share) * z2 + z2**2 / 4)
     low, high = (middle - half) / (1 + z2), (middle + half) / (1 + z2)
     return (low if successes else 0.0), (high if successes < rows else 1.0)
-
-
-def resampled(counts: np.ndarray, *, seed: int = 0, resamples: int = 1000) -> np.ndarray:
-    """The sums of counts over groups drawn with replacement: what a percentile bootstrap stands on.
-
-    Args:
-        counts: `[groups, fields]`; a group (a session, say) is drawn whole.
-        seed: Of the standard library's generator, whose draws are the same everywhere.
-        resamples: How many times as many groups as there are get drawn.
-
-    Returns:
-        `[resamples, fields]`.
-    """
-    chance, groups = random.Random(seed), range(len(counts))
-    sums = [counts[chance.choices(groups, k=len(counts))].sum(0) for _ in range(resamples if len(counts) else 0)]
-    return np.array(sums).reshape(-1, *counts.shape[1:])
-
-
-def percentiles(values: np.ndarray) -> tuple[float, float] | None:
-    """The 2.5th and 97.5th percentile of resampled values, both among them; None where none is finite."""
-    finite = np.sort(values[np.isfinite(values)])
-    if not len(finite):
-        return None
-    last = len(finite) - 1
-    return float(finite[round(0.025 * last)]), float(finite[round(0.975 * last)])

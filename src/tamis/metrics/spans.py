@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 
 from tamis.errors import UsageError
-from tamis.metrics.intervals import percentiles, resampled, wilson
+from tamis.metrics.bootstrap import percentiles, resampled
+from tamis.metrics.intervals import wilson
 from tamis.metrics.maths import pieces
 from tamis.pii.sessions import Annotated
 from tamis.pii.spans import Span, check
@@ -208,7 +209,6 @@ def scored(counts: Counts, *, seed: int = 0, resamples: int = 1000) -> dict[str,
         way: {key: rounded(value) for key, value in row.items()} for way, row in shares(sessions.sum(0)).items()
     }
     draws = shares(resampled(sessions, seed=seed, resamples=resamples))
-    intervals = {way: percentiles(row["f1"]) for way, row in draws.items()}
     return {
         "sessions": len(sessions),
         "messages": total["messages"],
@@ -238,7 +238,7 @@ def scored(counts: Counts, *, seed: int = 0, resamples: int = 1000) -> dict[str,
             for label, row in sorted(counts.labels.items())
         },
         "ci95": {
-            **{way: ends and [round(end, 4) for end in ends] for way, ends in intervals.items()},
+            **{way: percentiles(row["f1"]) for way, row in draws.items()},
             "resamples": resamples,
             "seed": seed,
         },

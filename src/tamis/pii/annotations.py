@@ -16,8 +16,7 @@ _END = ("end", "stop", "end_offset", "stop_offset", "end_char", "char_end", "end
 _LABEL = ("label", "entity_type", "entity", "type", "pii_type", "tag", "category", "class", "entity_group")
 _SURFACE = ("text", "value", "surface", "content", "word", "span", "entity_text", "original", "mention")
 _SCORE = ("score", "confidence")
-_REASON = ("reason", "id", "source")
-KNOWN = (*_START, *_END, *_LABEL, *_SURFACE, *_SCORE, *_REASON)
+_KNOWN = (*_START, *_END, *_LABEL, *_SURFACE, *_SCORE, "reason", "id")
 
 
 def key_of(record: Mapping[str, Any]) -> str | None:
@@ -25,9 +24,14 @@ def key_of(record: Mapping[str, Any]) -> str | None:
     return next((key for key in KEYS if isinstance(record.get(key), list)), None)
 
 
+def is_known(key: Any) -> bool:
+    """Whether an annotation's key has a meaning here."""
+    return _plain(key) in _KNOWN
+
+
 def unknown_keys(given: list[Any]) -> set[str]:
     """The keys of annotations that nothing is known about."""
-    return {str(key) for one in given if isinstance(one, Mapping) for key in one if _plain(key) not in KNOWN}
+    return {str(key) for one in given if isinstance(one, Mapping) for key in one if not is_known(key)}
 
 
 def read_spans(where: str, content: str, given: list[Any]) -> tuple[Span, ...]:
@@ -74,7 +78,7 @@ def read_spans(where: str, content: str, given: list[Any]) -> tuple[Span, ...]:
     return tuple(sorted(spans))
 
 
-def moved(given: list[Any], content: str, move: Callable[[int, int], tuple[int, int]]) -> list[Any]:
+def carried(given: list[Any], content: str, move: Callable[[int, int], tuple[int, int]]) -> list[Any]:
     """The annotations of a text that was changed: offsets moved, their own text taken from the new one.
 
     Args:

@@ -102,7 +102,9 @@ def passages(source: Source, text_column: str | None = None, scanned: Sequence[s
         UsageError: As `read_sessions`.
     """
     records = source.records()
-    first = next(records)
+    first = next(records, None)
+    if first is None:
+        return
     layout = _layout(source, first.fields, text_column, tuple(scanned))
     unknown: set[str] = set()
     for passage in _grouped(source, layout, first, records):

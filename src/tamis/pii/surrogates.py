@@ -19,7 +19,7 @@ from tamis.pii.surrogate_words import words
 
 _DIGIT_WORDS = words("units")[:10]
 _DIGIT = re.compile(rf"\d|\b(?:{'|'.join((*_DIGIT_WORDS, 'oh'))})\b", re.IGNORECASE)
-_NARROW = 500  # attempts within the narrow form, such as 555-01xx, before its digits are free
+_NARROW = 100  # attempts within the narrow form, such as 555-01xx, before its digits are free
 
 
 class Surrogates:
@@ -68,7 +68,7 @@ class SessionSurrogates:
         self._real = {_canonical(text) for _, text in known}
         self._ages = {age for label, text in known if label == "AGE" for *_, age in ages_in(text)}
         self._dates = [text for label, text in known if label == "DATE_OF_BIRTH"]
-        self._made: dict[tuple[str, str], str] = {}
+        self._made: dict[tuple[str, str], int] = {}
         self._taken: set[str] = set()
         spoken = {plain(word) for text in (*texts, *(text for _, text in known)) for word in WORD.findall(text)}
         self._people = People(self._draw, spoken)
@@ -96,16 +96,16 @@ class SessionSurrogates:
         return self._distinct(label, text, make)
 
     def _distinct(self, label: str, text: str, make: Callable[[str, int], str]) -> str:
+        text = text if any(map(str.isalnum, text)) else "x" * len(text)
         key = (label, _canonical(text))
-        if key in self._made:  # which attempt it was, so that another format of the value gets its own
-            return make(text, int(self._made[key]))
-        for attempt in count():
+        for attempt in count(self._made.get(key, 0)):
             made = make(text, attempt) + str(attempt) * (attempt > 2 * _NARROW)
             name = _canonical(made)
+            if key in self._made:  # another format of the value
+                return made
             if name not in self._real and (name not in self._taken or label == "DATE_OF_BIRTH"):
                 self._taken.add(name)
-                if attempt <= 2 * _NARROW:
-                    self._made[key] = str(attempt)
+                self._made[key] = attempt
                 return made
         raise AssertionError
 

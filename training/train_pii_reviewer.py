@@ -1,0 +1,93 @@
+# /// script
+# requires-python = ">=3.11"
+# dependencies = ["tamis[pii,train]"]
+# ///
+"""The reviewer of the cascade: which proposals of the rules and of a token model are personal data.
+
+python training/train_pii_reviewer.py --model run/pii/detector/model --output_dir run/pii/detector/model
+
+It is a logistic regression over features with names (`tamis.pii.reviewer`), written as a table that anybody can
+read. A model knows the texts that it was trained on better than it will know others; so the reviewer learns on
+sessions of other templates than the model (`--templates`), and one session in ten of these chooses its threshold.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tamis import cli, verbs
+from tamis.pii import reviewer, synthetic, training
+from tamis.pii.detect.cascade import REVIEWER, CascadeDetector
+from tamis.pii.detect.model import ModelDetector
+from tamis.pii.detect.rules import RulesDetector
+from tamis.pii.reading import read_sessions
+from tamis.pii.sessions import Annotated
+
+
+@dataclass(frozen=True)
+class ReviewerRecipe:
+    """Trains the reviewer of the cascade.
+
+    Args:
+        output_dir: Where `reviewer.json` goes; the model's folder, for `tamis redact` to find it.
+        model: The folder of the token model that proposes; the one that comes with tamis, if None.
+        dataset_name: Annotated sessions that the model was not trained on, beside synthetic ones. May be repeated.
+        sessions: Synthetic sessions of each density.
+        density: Spans a message in synthetic sessions. May be repeated.
+        templates: Of which templates: `review`, or as of the generator.
+        strength: The inverse of the penalty on squared weights.
+        seed: Of the sessions.
+    """
+
+    output_dir: str
+    model: str | None = None
+    dataset_name: list[str] = field(default_factory=list)
+    sessions: int = 400
+    density: list[float] = field(default_factory=lambda: [0.18, 0.017])
+    templates: str = "review"
+    strength: float = 1.0
+    seed: int = 2000
+
+
+def annotated(recipe: ReviewerRecipe) -> Iterator[Annotated]:
+    """All sessions with gold."""
+    for i, density in enumerate(recipe.density):
+        yield from synthetic.generate(
+            sessions=recipe.sessions, seed=recipe.seed + i, density=density, templates=recipe.templates
+        )
+    for name in recipe.dataset_name:
+        yield from (one for one in read_sessions(name) if one.spans is not None)
+
+
+def train(recipe: ReviewerRecipe) -> verbs.Report:
+    """Proposes, fits, chooses the threshold, writes the table; what to print."""
+    proposers = [RulesDetector(), ModelDetector(recipe.model)]
+    untrained = CascadeDetector(proposers, reviewer.Reviewer({}, 0.0))
+    rows: list[reviewer.Features] = []
+    truth: list[bool] = []
+    held = []
+    for one in annotated(recipe):
+        if training.is_held(one.session.session_id):
+            held.append(one)
+            continue
+        proposed = untrained.propose(one.session)
+        rows += reviewer.features(one.session, proposed)
+        truth += reviewer.truth(one, proposed)
+    made = reviewer.fit(rows, truth, recipe.strength)
+    threshold = training.best_threshold(CascadeDetector(proposers, made), held)
+    path = Path(recipe.output_dir) / REVIEWER
+    reviewer.Reviewer(made.weights, made.bias, threshold).save(path)
+    return {"wrote": str(path), "candidates": len(rows), "true": sum(truth), "threshold": threshold}
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Runs as a verb of `tamis` does; the same exit codes and messages."""
+    verbs.VERBS["train"] = verbs.Verb(ReviewerRecipe, train, "sessions -> a reviewer of proposals")
+    return cli.main(["train", *(sys.argv[1:] if argv is None else argv)])
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
