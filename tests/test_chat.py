@@ -733,7 +733,10 @@ def test_any_conversation_in_any_window(exchanges: list[tuple[str, str]], max_le
 @pytest.mark.parametrize(
     ("template", "ends"),
     [
-        (f"{tiny.CHATML}{{% if add_generation_prompt %}}<|im_start|>assistant\n{{% endif %}}", "<|im_start|>assistant\n"),
+        (
+            f"{tiny.CHATML}{{% if add_generation_prompt %}}<|im_start|>assistant\n{{% endif %}}",
+            "<|im_start|>assistant\n",
+        ),
         (None, "User: question\n\nAssistant:"),
     ],
 )
