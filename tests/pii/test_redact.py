@@ -219,15 +219,19 @@ def test_text_columns_that_nobody_looked_at_are_listed(made: Made) -> None:
         "at": {"x": "y"},
     }
     row["messages"][0] |= {"speaker": "Jamal", "role": "student"}
+    row["messages"][0]["spans"][0] |= {"text": SAID[0][3:15], "note": "his name"}
+    row["messages"][1]["spans"] = [[0, 2, "PERSON"]]
+    row["entities"] = [{"text": "Jamal"}]  # of no message
     content = jsonl([row])
     done = made("a.jsonl", content)
-    assert done.unscanned == ["at.x", "messages.speaker", "phone", "source", "title"]
+    listed = ["at.x", "entities.text", "messages.spans.note", "messages.speaker", "phone", "source", "title"]
+    assert done.unscanned == listed
     facts = yaml.safe_load((done.folder / "run.yaml").read_text())["provenance"]
     assert facts["unscanned"] == done.unscanned
     named = {
         "scan_columns": ["title", "messages.speaker"],
-        "drop_columns": ["phone", "at"],
-        "keep_columns": ["source"],
+        "drop_columns": ["phone", "at", "entities"],
+        "keep_columns": ["source", "messages.spans.note"],
     }
     done = made("a.jsonl", content, **named)
     (new,) = rows(done.file)

@@ -61,7 +61,7 @@ def redact(
     """Redacts a data set; everything is written, or nothing but `run.yaml`.
 
     Args:
-        recipe: What is asked for.
+        recipe: What is asked for. With several processes, a script calls this under `if __name__ == "__main__":`.
         detector: Finds personal data in place of the recipe's detector.
         explain: Takes a line about each span, which holds nothing of its text.
 
@@ -107,8 +107,11 @@ def _refuse_paths(recipe: RedactRecipe) -> None:
     folder = Path(recipe.output_dir).absolute()
     if recipe.surrogate_map and folder in Path(recipe.surrogate_map).absolute().parents:
         raise UsageError(f"--surrogate_map {recipe.surrogate_map}: lies in --output_dir, which may be published")
+    read = [Path(name).resolve() for name in (recipe.dataset_name, recipe.key_file, recipe.roster) if name]
     for flag in ("spans_output", "surrogate_map"):
         path = getattr(recipe, flag)
+        if path and Path(path).resolve() in read:
+            raise UsageError(f"--{flag} {path}: is a file that is read; name another")
         if path and not Path(path).absolute().parent.is_dir() and Path(path).absolute().parent != folder:
             raise UsageError(f"--{flag} {path}: there is no such folder")
 

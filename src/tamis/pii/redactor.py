@@ -88,7 +88,10 @@ class Redactor:
             raise WorkError(f"the detector {self.detector.name} failed: {type(error).__name__}") from None
         sure: list[list[Span]] = []
         for message, spans in zip(session, found, strict=True):
-            check(f"the detector {self.detector.name}", message.content, spans)
+            try:
+                check(f"the detector {self.detector.name}", message.content, spans)
+            except UsageError as error:
+                raise WorkError(str(error)) from error
             outside = outside_tags(message.content, spans)
             sure.append([s for s in outside if s.score >= self.thresholds.get(s.label, least)])
         kept, dropped = guarded(readable, sure) if self.has_guard else (sure, [[] for _ in sure])
