@@ -31,8 +31,9 @@ def render(kind: str, facts: Mapping[str, Any], human: Mapping[str, Any]) -> str
     """The card: its front matter, and its text.
 
     Args:
-        kind: `dataset`, `gradients`, `model`, `metric` or `space`.
-        facts: What a run's files say, as YAML values: of a data set `Exported.facts`, of an index `index_facts`.
+        kind: `dataset`, `gradients`, `annotated`, `model`, `metric` or `space`.
+        facts: What a run's files say, as YAML values: of a data set `Exported.facts`, of an index `index_facts`,
+            of annotated sessions `Variants.facts`.
         human: What a `card.yaml` says.
 
     Raises:
@@ -180,7 +181,7 @@ def _configs(facts: Mapping[str, Any], default: str) -> dict[str, Any]:
             {
                 "config_name": name,
                 **({"default": True} if name == default else {}),
-                "data_files": [{"split": "train", "path": config["files"]}],
+                "data_files": [{"split": split, "path": of["files"]} for split, of in _splits(config).items()],
             }
             for name, config in configs.items()
         ],
@@ -188,13 +189,22 @@ def _configs(facts: Mapping[str, Any], default: str) -> dict[str, Any]:
             {
                 "config_name": name,
                 "features": config.get("features") or facts["features"],
-                "splits": [{"name": "train", "num_bytes": config["bytes"], "num_examples": config["rows"]}],
-                "download_size": config["file_bytes"],
-                "dataset_size": config["bytes"],
+                "splits": [
+                    {"name": split, "num_bytes": of["bytes"], "num_examples": of["rows"]}
+                    for split, of in _splits(config).items()
+                ],
+                "download_size": sum(of["file_bytes"] for of in _splits(config).values()),
+                "dataset_size": sum(of["bytes"] for of in _splits(config).values()),
             }
             for name, config in configs.items()
         ],
     }
+
+
+def _splits(config: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The files of each split; they are all of `train` where a config has no others."""
+    splits: Mapping[str, Any] = config.get("splits", {"train": config})
+    return splits
 
 
 def _dataset_front(facts: Mapping[str, Any], human: Mapping[str, Any]) -> dict[str, Any]:
@@ -208,6 +218,11 @@ def _gradients_front(facts: Mapping[str, Any], human: Mapping[str, Any]) -> dict
     tags = ("tamis", "gradients", "gradient-attribution")
     block = {name: facts[name] for name in ("digest", "limits") if facts.get(name)}
     return {**_data(facts, human, tags), **_configs(facts, "rows"), "tamis": block}
+
+
+def _annotated_front(facts: Mapping[str, Any], human: Mapping[str, Any]) -> dict[str, Any]:
+    tags = ("tamis", "pii", "de-identification", "mathematics", "tutoring")
+    return {**_data(facts, human, tags), **_configs(facts, facts["default"]), "tamis": facts["tamis"]}
 
 
 def _model_front(facts: Mapping[str, Any], human: Mapping[str, Any]) -> dict[str, Any]:
@@ -248,6 +263,7 @@ def _space_front(
 _FRONT: dict[str, Callable[[Mapping[str, Any], Mapping[str, Any]], dict[str, Any]]] = {
     "dataset": _dataset_front,
     "gradients": _gradients_front,
+    "annotated": _annotated_front,
     "model": _model_front,
     "metric": _metric_front,
     "space": _space_front,

@@ -13,7 +13,7 @@ from typing import Any
 from tamis.errors import WorkError
 from tamis.gradients.verify import verify
 from tamis.hub.bundle import Bundle
-from tamis.hub.configs import configs, infos, paths_of
+from tamis.hub.configs import configs, infos, paths_of, splits_of
 from tamis.hub.front_matter import split
 from tamis.recipe import VerifyRecipe
 
@@ -73,17 +73,23 @@ def check_configs(
             for path in paths_of(config):
                 if path not in footers:
                     footers[path] = _footer(files, f"{root}/{path}")
-            streamed = datasets.load_dataset(place, name, split="train", revision=revision, streaming=True)
-            first = next(iter(streamed), None)
-            features = streamed.features
+            streamed = {
+                split_: datasets.load_dataset(place, name, split=split_, revision=revision, streaming=True)
+                for split_ in splits_of(config)
+            }
+            first = {split_: next(iter(rows), None) for split_, rows in streamed.items()}
+            features = next(iter(streamed.values())).features
         except Exception as error:  # a loader may raise anything
             raise WorkError(f"{place}: the config {name} does not load: {' '.join(str(error).split())}") from error
-        counts[name] = sum(footers[path][0] for path in paths_of(config))
-        said = sum(split_["num_examples"] for split_ in known.get(name, {}).get("splits", []))
-        if name in known and said != counts[name]:
-            raise WorkError(f"{place}: the config {name} has {counts[name]} rows, and its card says {said}")
-        if (first is None) != (counts[name] == 0):
-            raise WorkError(f"{place}: the config {name} has {counts[name]} rows, and none is read")
+        said = {one["name"]: one["num_examples"] for one in known.get(name, {}).get("splits", [])}
+        rows = {split_: sum(footers[path][0] for path in paths) for split_, paths in splits_of(config).items()}
+        counts[name] = sum(rows.values())
+        for split_, found_rows in rows.items():
+            where = f"{place}: the config {name}" + (f", split {split_}," if len(rows) > 1 else "")
+            if name in known and said.get(split_) != found_rows:
+                raise WorkError(f"{where} has {found_rows} rows, and its card says {said.get(split_)}")
+            if (first[split_] is None) != (found_rows == 0):
+                raise WorkError(f"{where} has {found_rows} rows, and none is read")
         for path in paths_of(config):
             found = datasets.Features.from_arrow_schema(footers[path][1])
             if features is not None and {**found} != {**features}:

@@ -30,11 +30,17 @@ def infos(metadata: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
 
 def paths_of(config: Mapping[str, Any]) -> list[str]:
     """The files of a config."""
+    return [path for paths in splits_of(config).values() for path in paths]
+
+
+def splits_of(config: Mapping[str, Any]) -> dict[str, list[str]]:
+    """The files of each split of a config; what names no split is of `train`."""
     parts = config.get("data_files") or []
-    found: list[str] = []
+    found: dict[str, list[str]] = {}
     for part in [parts] if isinstance(parts, str) else parts:
         paths = part["path"] if isinstance(part, dict) else part
-        found += [paths] if isinstance(paths, str) else paths
+        name = part.get("split", "train") if isinstance(part, dict) else "train"
+        found.setdefault(str(name), []).extend([paths] if isinstance(paths, str) else paths)
     return found
 
 

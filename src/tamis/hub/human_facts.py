@@ -22,6 +22,7 @@ KEYS = {
     for kind, more in {
         "dataset": _DATA,
         "gradients": _DATA,
+        "annotated": (*_USE, *_DATA),
         "model": (*_USE, *_DATA[2:]),
         "metric": (*_USE, *_SPACE),
         "space": _SPACE,

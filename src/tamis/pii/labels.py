@@ -42,3 +42,21 @@ FROM_PRESIDIO = {label: label for label in LABELS} | {
 
 TO_PRESIDIO = {label: label for label in LABELS} | {"DATE_OF_BIRTH": "DATE_TIME", "SCHOOL": "ORGANIZATION"}
 """Our label -> Presidio's entity; AGE, ID_NUMBER and USERNAME are entities of our own recognisers there."""
+
+SYNONYMS = {
+    **dict.fromkeys(("NAME", "FIRST_NAME", "LAST_NAME", "FULL_NAME", "NICKNAME", "NAME_STUDENT"), "PERSON"),
+    **dict.fromkeys(("ADDRESS", "STREET_ADDRESS", "CITY", "PLACE"), "LOCATION"),
+    **dict.fromkeys(("COURSE", "COURSE_NUMBER", "ACCOUNT_NUMBER", "ID", "ID_NUM", "STUDENT_ID"), "ID_NUMBER"),
+    "EMAIL": "EMAIL_ADDRESS",
+    "PHONE": "PHONE_NUMBER",
+    "PHONE_NUM": "PHONE_NUMBER",
+    "URL_PERSONAL": "URL",
+    "DATE": "DATE_OF_BIRTH",
+    "DOB": "DATE_OF_BIRTH",
+    "BIRTHDAY": "DATE_OF_BIRTH",
+    "SSN": "US_SSN",
+    "IP": "IP_ADDRESS",
+    "HANDLE": "USERNAME",
+    "USER_NAME": "USERNAME",
+}
+"""Names that other data sets give to our labels; Presidio's are known to whoever reads the spans."""

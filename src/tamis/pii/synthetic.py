@@ -13,12 +13,11 @@ from random import Random
 
 from tamis.errors import UsageError
 from tamis.pii.invented import lines, values
-from tamis.pii.invented.halves import HALVES, only
-from tamis.pii.invented.letters import LETTERS
-from tamis.pii.invented.numbers import NUMBERS
+from tamis.pii.invented.halves import HALVES
 from tamis.pii.invented.people import Person, first_name
 from tamis.pii.invented.pieces import Piece, fill, joined
 from tamis.pii.invented.problem import Problem
+from tamis.pii.invented.problems import problem
 from tamis.pii.invented.voices import SPOKEN_TUTOR, STUDENTS, SWITCHING_TUTOR, TUTORS, Voice
 from tamis.pii.sessions import STUDENT, TUTOR, Annotated, Message, Session
 
@@ -26,15 +25,27 @@ SHARE = 0.18
 """The share of messages with personal data, where no density is given."""
 
 _FOUND, _SPANS, _ADDED = 1.045, 1.16, 0.88
-"""What one event brings: messages with personal data, spans, and messages that are added; counted over sessions."""
+"""What one event brings: messages with personal data, spans, and messages that are added; counted over many."""
 _WRAPPED = 0.22  # the share of events that are a name around a line of the lesson
 _JOINED = 0.3  # of the others: how many stand in one message with a line of the lesson
 _SAME_NAME = 0.12  # how often a problem is about somebody with the student's name
 _LOOKALIKE = 0.16  # lines between the steps that look personal and are not
 _WEIGHTS = {
-    "PERSON": 50, "LOCATION": 7, "SCHOOL": 7, "EMAIL_ADDRESS": 6, "PHONE_NUMBER": 8, "URL": 5, "USERNAME": 6, "DATE_OF_BIRTH": 6, "AGE": 7,
-    "ID_NUMBER": 7, "US_SSN": 4, "IP_ADDRESS": 4, "CREDIT_CARD": 4, "MIXED": 6,
-}  # fmt: skip
+    "PERSON": 50,
+    "LOCATION": 7,
+    "SCHOOL": 7,
+    "EMAIL_ADDRESS": 6,
+    "PHONE_NUMBER": 8,
+    "URL": 5,
+    "USERNAME": 6,
+    "DATE_OF_BIRTH": 6,
+    "AGE": 7,
+    "ID_NUMBER": 7,
+    "US_SSN": 4,
+    "IP_ADDRESS": 4,
+    "CREDIT_CARD": 4,
+    "MIXED": 6,
+}
 _ADULTS = ("tutor", "mom", "dad", "teacher", "coach", "grandma", "uncle")
 _FAMILY = ("mom", "dad", "sis", "bro", "grandma")
 
@@ -115,15 +126,12 @@ class _Lesson:
         rng, plan = self.rng, []
         if rng.random() < 0.7:
             plan += self._chat("greeting", rng.choice((STUDENT, TUTOR)), "start")
-        kinds = only((kind.__name__ for kind in (*NUMBERS, *LETTERS)), self.half)
         for _ in range(rng.choices((1, 2, 3), (4, 4, 2))[0]):
-            name = rng.choice(kinds)
-            kind = next(kind for kind in (*NUMBERS, *LETTERS) if kind.__name__ == name)
             a = self._person("student").first if rng.random() < _SAME_NAME else first_name(rng, self.half)
             b = self._person("friend").first if rng.random() < _SAME_NAME / 2 else first_name(rng, self.half)
-            problem = kind(rng, a, b)
-            self.topic = problem.topic
-            plan += self._worked(problem)
+            made = problem(rng, self.half, a, b)
+            self.topic = made.topic
+            plan += self._worked(made)
         if rng.random() < 0.6:
             plan += self._chat("farewell", rng.choice((STUDENT, TUTOR)), "end")
         return plan

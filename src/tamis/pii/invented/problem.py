@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from random import Random
@@ -22,6 +23,30 @@ class Problem:
     steps: tuple[tuple[str, str], ...]
     topic: str
     wrong: str = ""
+
+
+Kind = Callable[[Random, str, str], Problem]
+"""Makes a problem about two people, named by their first names."""
+
+THINGS = (
+    "apples",
+    "stickers",
+    "pencils",
+    "marbles",
+    "cookies",
+    "trading cards",
+    "books",
+    "tickets",
+    "beads",
+    "muffins",
+    "seashells",
+    "coins",
+    "balloons",
+    "LEGO bricks",
+    "tacos",
+    "tomatoes",
+    "erasers",
+)
 
 
 def number(value: Fraction | int) -> str:

@@ -5,49 +5,24 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
 from random import Random
+from typing import Any
+
+import yaml
 
 from tamis.pii.invented.notation import written
 from tamis.pii.invented.pieces import MATHS, Piece
 
-_NEAR = {
-    "a": "sq",
-    "e": "wr",
-    "i": "uo",
-    "o": "ip",
-    "n": "bm",
-    "t": "ry",
-    "s": "ad",
-    "r": "et",
-    "l": "k",
-    "h": "gj",
-    "d": "sf",
-    "m": "n",
-    "u": "yi",
-    "c": "xv",
-}
-_SHORT = {"you": "u", "are": "r", "your": "ur", "please": "pls", "thanks": "thx", "because": "bc", "people": "ppl", "okay": "k", "to": "2", "for": "4", "about": "abt", "tomorrow": "tmrw", "don't": "dont", "I'm": "im", "what": "wut",
-          "with": "w", "without": "w/o", "right": "rite", "probably": "prolly", "going to": "gonna", "want to": "wanna", "I": "i", "the": "da", "and": "n", "before": "b4", "message": "msg", "really": "rly", "though": "tho"}  # fmt: skip
-_CHILD = {"because": "becuz", "friend": "frend", "school": "skool", "said": "sed", "they": "thay", "right": "rite", "answer": "anser", "minutes": "minits", "teacher": "techer", "birthday": "brithday", "tomorrow": "tomorow", "what": "wat",
-          "number": "numbr", "problem": "problum", "want": "wont", "know": "no", "does": "dose", "little": "litle"}  # fmt: skip
-_FILLERS = (
-    "um",
-    "uh",
-    "like",
-    "you know",
-    "so",
-    "I mean",
-    "er",
-    "hmm",
-    "okay so",
-    "well",
-    "uh-huh",
-    "let's see",
-    "and um",
-    "kind of",
-    "right",
-)
-_EMOJI = "😀 😂 😭 😅 🙏 👍 🔥 💀 🥲 😩 🤔 🎉 ❤️ 😊 ✨ 🙈 👋 🙌 😎 🤯 📚 ✏️ 💯 👩‍🏫 🧠 🤓 😴 🥳 👏🏽 🫠 🙃 🍕 ⚽ 🐱".split()
+
+@cache
+def _table(name: str) -> Any:
+    """A list or mapping of `voices.yaml`."""
+    text = files("tamis.pii.invented").joinpath("voices.yaml").read_text(encoding="utf-8")
+    return yaml.safe_load(text)[name]
+
+
 _KEEP_CASE = ("URL", "EMAIL_ADDRESS", "USERNAME")
 
 Change = Callable[[list[Piece], Random], list[Piece]]
@@ -111,7 +86,7 @@ def some_capitals(pieces: list[Piece], rng: Random) -> list[Piece]:
     return capitals(pieces, rng) if rng.random() < 0.25 else pieces
 
 
-def no_stops(pieces: list[Piece], rng: Random) -> list[Piece]:
+def no_stops(pieces: list[Piece], _: Random) -> list[Piece]:
     """Without commas, stops and apostrophes."""
     return _each(lambda text: re.sub(r"[,;!?]|\.(?=\s|$)|(?<=\w)['’](?=\w)", "", text), pieces, (None,))
 
@@ -127,17 +102,29 @@ def some_stops(pieces: list[Piece], rng: Random) -> list[Piece]:
     )
 
 
-def _swap(words: dict[str, str], share: float) -> Change:
-    pattern = re.compile(rf"(?<![\w'])({'|'.join(map(re.escape, words))})(?![\w'])")
+@cache
+def _known(name: str) -> re.Pattern[str]:
+    """What finds the words of a mapping of `voices.yaml`."""
+    return re.compile(rf"(?<![\w'])({'|'.join(map(re.escape, _table(name)))})(?![\w'])")
 
-    def change(pieces: list[Piece], rng: Random) -> list[Piece]:
-        return _each(
-            lambda text: pattern.sub(lambda found: words[found[1]] if rng.random() < share else found[0], text),
-            pieces,
-            (None,),
-        )
 
-    return change
+def _swap(pieces: list[Piece], rng: Random, name: str) -> list[Piece]:
+    words = _table(name)
+
+    def change(text: str) -> str:
+        return _known(name).sub(lambda found: words[found[1]] if rng.random() < 0.5 else found[0], text)
+
+    return _each(change, pieces, (None,))
+
+
+def shortened(pieces: list[Piece], rng: Random) -> list[Piece]:
+    """With words made short."""
+    return _swap(pieces, rng, "short")
+
+
+def childlike(pieces: list[Piece], rng: Random) -> list[Piece]:
+    """With words as a child spells them."""
+    return _swap(pieces, rng, "child")
 
 
 def slips(pieces: list[Piece], rng: Random) -> list[Piece]:
@@ -148,7 +135,7 @@ def slips(pieces: list[Piece], rng: Random) -> list[Piece]:
         if rng.random() > 0.07:
             return word
         k = rng.randrange(1, len(word) - 1)
-        near = rng.choice(_NEAR.get(word[k].lower(), word[k]))
+        near = rng.choice(_table("near").get(word[k].lower(), word[k]))
         return rng.choice(
             (
                 word[:k] + word[k + 1 :],
@@ -165,7 +152,7 @@ def emoji(pieces: list[Piece], rng: Random) -> list[Piece]:
     """With emoji at the end, at the front, or beside a name."""
     if rng.random() > 0.45:
         return pieces
-    sign = rng.choice(_EMOJI) * rng.choice((1, 1, 1, 2, 3))
+    sign = rng.choice(_table("emoji")) * rng.choice((1, 1, 1, 2, 3))
     k = rng.choice((len(pieces), len(pieces), 0, rng.randrange(len(pieces) + 1)))
     return [
         *pieces[:k],
@@ -192,19 +179,18 @@ def fillers(pieces: list[Piece], rng: Random) -> list[Piece]:
     """With the sounds of somebody who thinks aloud."""
     mark = rng.choice((", ", ", ", "... ", " "))
 
+    def filler(_: re.Match[str]) -> str:
+        if rng.random() > 0.08:
+            return " "
+        return f"{mark.rstrip()} {rng.choice(_table('fillers'))}{mark}"
+
     def fill(text: str) -> str:
-        return re.sub(
-            r"(?<=[a-z]) (?=[a-z])",
-            lambda found: (
-                f"{mark.rstrip() if mark != ' ' else ''} {rng.choice(_FILLERS)}{mark}"
-                if rng.random() < 0.08
-                else " "
-            ),
-            text,
-        )
+        return re.sub(r"(?<=[a-z]) (?=[a-z])", filler, text)
 
     pieces = _each(fill, pieces, (None,))
-    return [(f"{rng.choice(_FILLERS).capitalize()}{mark}", None), *pieces] if rng.random() < 0.3 else pieces
+    return (
+        [(f"{rng.choice(_table('fillers')).capitalize()}{mark}", None), *pieces] if rng.random() < 0.3 else pieces
+    )
 
 
 def marks(pieces: list[Piece], rng: Random) -> list[Piece]:
@@ -217,38 +203,46 @@ def marks(pieces: list[Piece], rng: Random) -> list[Piece]:
 
 def cut_off(pieces: list[Piece], rng: Random) -> list[Piece]:
     """With words begun twice."""
-    return _each(
-        lambda text: re.sub(
-            r"\b(I|we|the|it|my|so|what|that)\b(?= )",
-            lambda found: (
-                f"{found[0]}{rng.choice((', ', '- ', ' '))}{found[0]}" if rng.random() < 0.05 else found[0]
-            ),
-            text,
-        ),
-        pieces,
-        (None,),
-    )
+
+    def again(found: re.Match[str]) -> str:
+        return f"{found[0]}{rng.choice((', ', '- ', ' '))}{found[0]}" if rng.random() < 0.05 else found[0]
+
+    return _each(lambda text: re.sub(r"\b(I|we|the|it|my|so|what|that)\b(?= )", again, text), pieces, (None,))
 
 
 _TYPED = ("plain", "tight", "times")
 STUDENTS: tuple[tuple[Voice, float], ...] = (
     (Voice("plain", ("plain", "tight", "signs")), 3),
     (Voice("lower", _TYPED, (lower, some_stops)), 4),
-    (Voice("chatty", _TYPED, (_swap(_SHORT, 0.5), mostly_lower, stretched, emoji)), 4),
+    (Voice("chatty", _TYPED, (shortened, mostly_lower, stretched, emoji)), 4),
     (Voice("capitals", ("plain", "tight"), (capitals,)), 2),
     (Voice("some capitals", _TYPED, (some_capitals, stretched, emoji)), 1),
     (Voice("terse", ("tight",), (lower, no_stops)), 2),
     (Voice("typos", _TYPED, (slips, some_stops)), 2),
-    (Voice("young", _TYPED, (_swap(_CHILD, 0.5), slips, mostly_lower, no_stops)), 1.5),
+    (Voice("young", _TYPED, (childlike, slips, mostly_lower, no_stops)), 1.5),
     (Voice("formal", ("plain", "signs")), 1.5),
     (Voice("spoken", ("said", "said", "plain"), (fillers, cut_off, marks), spoken=True), 3),
     (Voice("dictated", ("said", "plain"), (lower, no_stops), spoken=True), 2),
     (Voice("latex", ("latex", "latex", "brackets", "dollars")), 1.5),
-    *((Voice(f"switching {name}", _TYPED, changes, language=name), weight) for name, weight, changes in (
-        ("es", 2.2, (mostly_lower, emoji)), ("es", 1.8, (some_stops,)), ("es", 0.6, (capitals,)), ("fr", 0.4, (some_stops,)), ("pt", 0.4, (mostly_lower,)), ("ht", 0.3, (some_stops,)), ("tl", 0.5, (mostly_lower, emoji)), ("hi", 0.5, (mostly_lower,)),
-        ("ar", 0.4, (mostly_lower,)), ("vi", 0.3, (some_stops,)), ("zh", 0.3, (some_stops,)), ("ru", 0.3, (mostly_lower,)), ("de", 0.2, (some_stops,)),
-    )),
-)  # fmt: skip
+    *(
+        (Voice(f"switching {name}", _TYPED, changes, language=name), weight)
+        for name, weight, changes in (
+            ("es", 2.2, (mostly_lower, emoji)),
+            ("es", 1.8, (some_stops,)),
+            ("es", 0.6, (capitals,)),
+            ("fr", 0.4, (some_stops,)),
+            ("pt", 0.4, (mostly_lower,)),
+            ("ht", 0.3, (some_stops,)),
+            ("tl", 0.5, (mostly_lower, emoji)),
+            ("hi", 0.5, (mostly_lower,)),
+            ("ar", 0.4, (mostly_lower,)),
+            ("vi", 0.3, (some_stops,)),
+            ("zh", 0.3, (some_stops,)),
+            ("ru", 0.3, (mostly_lower,)),
+            ("de", 0.2, (some_stops,)),
+        )
+    ),
+)
 TUTORS: tuple[tuple[Voice, float], ...] = (
     (Voice("plain", ("plain", "signs", "times")), 6),
     (Voice("formal", ("plain", "signs")), 2),
