@@ -59,7 +59,7 @@ def generate(
         sessions: How many.
         seed: Chooses others.
         density: Spans a message; without it about `SHARE` of the messages hold some.
-        templates: The half that lines, names and problems are of: `train`, `held_out` or `all`.
+        templates: The part that lines, names and problems are of: `train`, `review`, `held_out` or `all`.
 
     Raises:
         UsageError: The density or the half is none.
@@ -160,7 +160,7 @@ class _Lesson:
     def _chat(self, kind: str, role: str, place: str = "any", **given: str) -> list[_Said]:
         """Lines that are nobody's data."""
         voice = self.voices[role]
-        line = lines.fitting(lines.chat(self.half)[kind], role, place, _kind_of(voice), self.rng)
+        line = lines.fitting(lines.chat(self.half).get(kind, ()), role, place, _kind_of(voice), self.rng)
         if line is None:
             line = lines.fitting(lines.chat("all")[kind], role, place, _kind_of(voice), self.rng)
         parts = line.parts if line else ()
