@@ -69,7 +69,7 @@ class DetectorRecipe:
         overlap: Tokens that windows share.
         learning_rate: The highest one.
         epochs: Passes over the windows.
-        batch_size: Windows of a step on each device.
+        batch_size: Whole windows of a step on each device; of shorter ones it takes more.
         eval_steps: Steps between checkpoints.
         patience: Checkpoints without a lower loss on the held sessions, after which training stops.
         measured: Synthetic sessions of the held-out templates that the card's numbers are of.

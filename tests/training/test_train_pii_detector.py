@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import importlib.util
+import importlib
 import json
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 import yaml
@@ -21,13 +20,9 @@ from tamis.pii.sessions import Message, Session
 ROOT = Path(__file__).parents[2]
 
 
-def script(name: str) -> ModuleType:
-    """The script, as Python runs it."""
-    spec = importlib.util.spec_from_file_location(name, ROOT / "training" / f"{name}.py")
-    assert spec and spec.loader
-    made = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(made)
-    return made
+@pytest.fixture(autouse=True)
+def the_scripts_can_be_imported(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(ROOT / "training"))
 
 
 @pytest.fixture(scope="module")
@@ -47,9 +42,11 @@ def recipe(tmp_path_factory: pytest.TempPathFactory) -> dict[str, object]:
     }
 
 
-def call(name: str, recipe: dict[str, object], folder: Path, capsys: pytest.CaptureFixture[str]) -> dict[str, object]:
+def call(
+    name: str, recipe: dict[str, object], folder: Path, capsys: pytest.CaptureFixture[str]
+) -> dict[str, object]:
     (folder / "recipe.yaml").write_text(yaml.safe_dump(recipe))
-    assert script(name).main(["--config", str(folder / "recipe.yaml"), "--format", "json"]) == 0
+    assert importlib.import_module(name).main(["--config", str(folder / "recipe.yaml"), "--format", "json"]) == 0
     said = [line for line in capsys.readouterr().out.splitlines() if line.startswith('{"wrote"')]
     return dict(json.loads(said[-1]))
 
@@ -95,5 +92,5 @@ def test_a_wrong_call_is_refused_in_a_sentence(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     (tmp_path / "recipe.yaml").write_text(yaml.safe_dump({**recipe, **changed}))
-    assert script("train_pii_detector").main(["--config", str(tmp_path / "recipe.yaml")]) == 2
+    assert importlib.import_module("train_pii_detector").main(["--config", str(tmp_path / "recipe.yaml")]) == 2
     assert said in capsys.readouterr().err

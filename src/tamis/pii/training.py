@@ -48,7 +48,7 @@ class Settings:
         overlap: Tokens that windows share.
         learning_rate: The highest, after a warm-up over a twentieth of the steps; it falls to zero.
         epochs: Passes over the windows.
-        batch_size: Windows of a step, on each device.
+        batch_size: Whole windows of a step, on each device; of shorter ones it takes more.
         eval_steps: Steps between checkpoints; at each, the loss on the held sessions is taken.
         patience: Checkpoints without a better loss, after which training stops.
         seed: Of weights, order and dropout.
@@ -158,10 +158,17 @@ def _windows(
 
 
 def batches(rows: Sequence[Row], size: int, seed: int) -> list[list[Row]]:
-    """The rows in groups of so many, of about the same length each, so that little is padded."""
+    """The rows in groups of about the same length and of as many tokens as so many of the longest rows have."""
     order = np.random.default_rng(seed).permutation(len(rows))
-    by_length = sorted(order.tolist(), key=lambda i: len(rows[i]["input_ids"]))
-    return [[rows[i] for i in by_length[j : j + size]] for j in range(0, len(rows), size)]
+    by_length = sorted((rows[i] for i in order), key=lambda row: len(row["input_ids"]))
+    most = size * len(by_length[-1]["input_ids"]) if by_length else 0
+    made: list[list[Row]] = []
+    for row in by_length:
+        if made and (len(made[-1]) + 1) * len(row["input_ids"]) <= most:
+            made[-1].append(row)
+        else:
+            made.append([row])
+    return made
 
 
 def class_weights(rows: Sequence[Row]) -> torch.Tensor:

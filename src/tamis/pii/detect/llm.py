@@ -163,7 +163,7 @@ class LLMDetector:
             if kinds is not None:
                 line["segment"] = kinds[part.message].label
             lines.append(json.dumps({**line, "text": part.text}, ensure_ascii=False))
-        prompt = _template(self.prompt).render(lines="\n".join(lines))
+        prompt = template(self.prompt).render(lines="\n".join(lines))
         turns: list[Turn] = [{"role": "user", "content": prompt}]
         for _ in range(2):
             digest = key(self.chat.identity, [json.dumps(SCHEMA), *(turn["content"] for turn in turns)])
@@ -239,7 +239,12 @@ def _parts(message: int, content: str, size: int) -> Iterator[Part]:
 
 
 @cache
-def _template(name: str) -> Any:
+def template(name: str) -> Any:
+    """A prompt of `prompts`, to be rendered.
+
+    Raises:
+        UsageError: An extra is missing.
+    """
     try:
         from jinja2 import Environment, PackageLoader, StrictUndefined
     except ImportError as error:
