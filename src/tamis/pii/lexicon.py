@@ -105,7 +105,7 @@ def kinds() -> dict[str, str]:
     found |= dict.fromkeys(names["family"].split(), FAMILY) | dict.fromkeys(names["given"].split(), GIVEN)
     short = {folded(form) for forms in names["nicknames"].values() for form in forms}
     found |= dict.fromkeys(short, GIVEN)
-    certain = {*names["given"].split(), *short}
+    certain = {*names["given"].split(), *names["family"].split(), *short}
     for word in (*English.word_list, *Spanish.word_list):
         if folded(word) not in certain:
             found[folded(word)] = WORD

@@ -176,7 +176,7 @@ def _problem(content: str, tokens: list[Token], breaks: list[int], personal: boo
         if place and tokens[place - 1].norm in _ASKING:
             loose.add(place)
     spots = asks + [tokens[place].start for place in firm]
-    if not (len(spots) > 1 or (asks and (numbers or loose)) or (firm and len(content) > _LEAST_LONG)):
+    if not (len(spots) > 1 or (asks and (firm or loose or (numbers and not personal))) or (firm and len(content) > _LEAST_LONG)):
         return (0, 0), frozenset(firm if personal else firm | loose)
     hits = sorted(spots + [tokens[place].start for place in loose])
     edges = [0, *breaks, len(content)]
@@ -273,7 +273,7 @@ def _extend(seen: View, last: int, strong: bool, raised: bool) -> int | None:
         return None
     if len(token.text) == 1 and token.text.isupper() and gap == " ":
         rest = content[token.end : token.end + 2]
-        if token.text not in "IAUXYR" and (rest == "" or rest[0] in ".,!?\n") and not _OPERATOR.match(content, token.end):
+        if token.text not in "IAUXY" and (rest == "" or rest[0] in ".,!?\n") and not _OPERATOR.match(content, token.end):
             return following
         if rest == ". " and following + 1 < len(tokens) and capital(tokens[following + 1]):
             return _extend(seen, following, strong, raised)
@@ -296,7 +296,7 @@ def _extend(seen: View, last: int, strong: bool, raised: bool) -> int | None:
             after += 1
         if after < len(tokens) and content[tokens[following].end : tokens[after].start].replace("'", "").strip() in ("", "-"):
             name = lexicon.kind(tokens[after].key)
-            if (capital(tokens[after]) and raised) or (name in (GIVEN, FAMILY) and token.key not in ("y", "e", "a", "la", "los")):
+            if (capital(tokens[after]) and raised) or (name in (GIVEN, FAMILY, *((SURNAME,) if strong else ())) and token.key not in ("y", "e", "a", "la", "los")):
                 return after
     return None
 
@@ -351,6 +351,8 @@ def _name_after(seen: View, cue: str, entry: dict[str, Any], place: int, followi
         return
     shy = not seen.problem[1] and tokens[place].norm not in ("its", "it", "this")
     again = head + 1 < len(tokens) and tokens[head + 1].norm in ("again", "here") or head == len(tokens) - 1
+    if cue == "i_am" and tokens[head].norm in _MONTHS and tokens[place].norm in ("its", "it", "this"):
+        return
     strange = cue == "greeting" or (cue == "i_am" and seen.turn < 3 and (shy or (again and len(tokens) < 8 and not seen.problem[1])))
     last = read_name(seen, head, strong, strange)
     if last is None:
@@ -386,6 +388,8 @@ def _together(seen: View, last: int, cue: str, weight: float, real: bool, reason
         yield Candidate(seen.index, head, last, cue + "_together", weight * 0.8, real, reason)
 
 
+_MONTHS = frozenset("april may june august summer autumn dawn easter".split())
+_DIRECT = frozenset("can could how what you please lets let your do did why where are ur u".split())
 _SHORT = frozenset("mr mrs ms mx dr prof sr sra srta fr st".split())
 
 
@@ -425,7 +429,12 @@ def _name_before(seen: View, cue: str, entry: dict[str, Any], place: int) -> Ite
     """The name that ends right before a phrase."""
     tokens, content = seen.tokens, seen.content
     last = place - 1
+    if tokens[place].norm == "out" and place + 1 < len(tokens):
+        return
     gap = content[tokens[last].end : tokens[place].start]
+    if last and len(tokens[last].text) == 1 and tokens[last].text.isupper() and gap in (" ", ". ") and read_name(seen, last - 1, strong=False) == last:
+        yield Candidate(seen.index, last - 1, last, cue, entry["weight"], bool(entry.get("real")), entry["reason"])
+        return
     if not (gap.isspace() or _FLAT.fullmatch(gap)) or "\n" in gap or tokens[last].norm != tokens[last].key or len(tokens[last].key) < 2:
         return
     first = last
@@ -433,7 +442,7 @@ def _name_before(seen: View, cue: str, entry: dict[str, Any], place: int) -> Ite
         first -= 1
     if first and (first - 1) in seen.heads and read_name(seen, first - 1, strong=False) == last and lexicon.kind(tokens[first - 1].key) in (GIVEN, FAMILY):
         first -= 1
-    if read_name(seen, first, strong=False, strange=bool(entry.get("start")) and "," in gap and not seen.numbers) is None:
+    if read_name(seen, first, strong=False, strange=first in seen.heads and bool(entry.get("start")) and "," in gap and not seen.numbers) is None:
         return
     if entry.get("start") and first not in seen.heads and not _vocative(seen, first):
         return
@@ -507,7 +516,8 @@ def _called(seen: View) -> Iterator[Candidate]:
         last = read_name(seen, place, strong=False)
         if last is None or last + 1 >= len(tokens) or "," not in content[tokens[last].end : tokens[last + 1].start]:
             continue
-        if tokens[last + 1].norm in _words("addressing") and lexicon.kind(tokens[place].key) != EPONYM:
+        direct = lexicon.kind(tokens[place].key) in (GIVEN, FAMILY, BOTH) or tokens[last + 1].norm in _DIRECT
+        if direct and tokens[last + 1].norm in _words("addressing") and lexicon.kind(tokens[place].key) != EPONYM:
             yield Candidate(seen.index, place, last, "opening", weights["opening"], False, "called by name before a comma")
     for place in range(1, len(tokens)):
         if tokens[place].norm in _words("possessions") and tokens[place - 1].stop != tokens[place - 1].end and seen.personal and not seen.problem[1]:
@@ -556,12 +566,15 @@ def _asked(seen: View, before: Sequence[View]) -> str:
     return ""
 
 
+_CONGRUENT = frozenset("sas asa sss aas ssa saa aaa".split())
+
+
 def spelled(seen: View) -> Iterator[tuple[int, int, str, bool]]:
     """Names that are spelled letter by letter: start, end, the letters together, whether the text says so."""
     for match in _SPELLED.finditer(seen.content):
         word = lexicon.folded(match[0])
         steps = {ord(b) - ord(a) for a, b in zip(word, word[1:], strict=False)}
-        if len(word) < 3 or steps == {1} or steps == {0}:
+        if len(word) < 3 or steps == {1} or steps == {0} or word in _CONGRUENT:
             continue
         said = re.search(r"(?i)\b(?:spel\w+|name|letters|deletre\w+|se escribe|initials)\b", seen.content[max(0, match.start() - 60) : match.start()])
         yield match.start(), match.end() - (match[0][-1] == "."), word, bool(said)

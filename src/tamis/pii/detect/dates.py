@@ -112,6 +112,8 @@ def _ages(seen: View, asked: str) -> Iterator[Span]:
     for match in _I_AM.finditer(content):
         start, end = match.span("n")
         rest = match.end() if match["old"] else end
+        if re.search(r"(?i)\b(?:if|let|suppose|say|assume|when)\s+\Z", content[max(0, match.start() - 9) : match.start()]) and not match["old"]:
+            continue
         if _NO_AGE.match(content, end) and not (match["old"] and not re.match(r"\s*(?:older|younger|ago|from|away|later|of)", content[rest:])):
             continue
         years = _number(match["n"])
@@ -130,6 +132,8 @@ def _ages(seen: View, asked: str) -> Iterator[Span]:
         for match in pattern.finditer(content):
             start, end = match.span("n")
             if re.match(r"(?i)\s*(?:older|younger|ago|from|away|later|of|in)\b", content[match.end() : match.end() + 12]):
+                continue
+            if re.search(r"(?i)\b(?:if|let|suppose|then)\b", content[max(0, start - 60) : start]):
                 continue
             if numbers.calculated(content, start, start) or re.search(r"[-+*/=]\s*\Z", content[max(0, start - 4) : start]):
                 continue

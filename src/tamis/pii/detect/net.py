@@ -91,12 +91,25 @@ def _obfuscated(content: str) -> Iterator[Span]:
             continue
         if _public(match[3].lower() + "." + match[5].lower()) and not mail:
             continue
-        yield Span(match.start(1), match.end(), "EMAIL_ADDRESS", 0.85, "an e-mail address in words")
+        start = match.start(1)
+        if match[2].strip() in ("at", "arroba"):
+            start = _widened(content, start)
+        yield Span(start, match.end(), "EMAIL_ADDRESS", 0.85, "an e-mail address in words")
     for match in _TOLD.finditer(content):
         yield Span(match.start(1), match.end(1), "EMAIL_ADDRESS", 0.85, "an e-mail address read out")
     for match in _BARE_PROVIDER.finditer(content):
         if mail or "@" in match[1]:
             yield Span(match.start(1), match.end(1), "EMAIL_ADDRESS", 0.7, "an e-mail address without its ending")
+
+
+def _widened(content: str, start: int) -> int:
+    """Where the name before a spoken "at" begins: up to three words that are no common words."""
+    for _ in range(3):
+        before = re.search(r"(?<!\S)([^\W_]{2,20}) \Z", content[max(0, start - 24) : start])
+        if not before or lexicon.kind(lexicon.folded(before[1])) in (lexicon.WORD, lexicon.BOTH):
+            break
+        start -= len(before[0])
+    return start
 
 
 def _public(host: str) -> bool:
@@ -183,7 +196,7 @@ def _ipv4(content: str) -> Iterator[Span]:
     for match in _IPV4.finditer(content):
         if any(int(part) > 255 or (len(part) > 1 and part[0] == "0") for part in match[0].split(".")):
             continue
-        version = _VERSION.search(content[max(0, match.start() - 14) : match.start()])
+        version = _VERSION.search(content[max(0, match.start() - 14) : match.start()]) or re.match(r"(?i)\W*(?:the\s|is\s)?(?:version|release)", content[match.end() : match.end() + 18])
         context = contexts.distance("IP_ADDRESS", content, *match.span()) is not None
         yield Span(match.start(), match.end(), "IP_ADDRESS", 0.2 if version else 0.95 if context else 0.8, "four parts of an IP address")
 

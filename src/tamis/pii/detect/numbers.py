@@ -164,7 +164,7 @@ def _identity(content: str) -> Iterator[Span]:
                 places.append((match.start(), match.end()))
     for start, end in places:
         value = _VALUE.search(content, end, min(len(content), end + 48))
-        if value and not re.search(r"[.!?]\s(?!\s*(?:its|it['’]s|it is|is|here|mine)\b)|\n", content[end : value.start()], re.IGNORECASE):
+        if value and not re.search(r"[.!?]\s(?!\s*\Z|\s*(?:its|it['’]s|it is|is|here|mine)\b)|\n", content[end : value.start()], re.IGNORECASE):
             yield from _called(content, start, value)
             continue
         earlier = list(_VALUE.finditer(content, max(0, start - 44), start))

@@ -54,6 +54,14 @@ def prior(seen: View, place: int) -> float:
     return weights[kind]
 
 
+_DIRECT = frozenset("greeting farewell praise name_is i_am signature signed speaker kin reply call_out called alone spelled".split())
+
+
+def _impersonal(seen: View, candidate: Candidate) -> bool:
+    """Whether a message has numbers and nobody in it but third persons, as a word problem has, and its cue is of no use then."""
+    return seen.numbers and not seen.personal and candidate.cue.removesuffix("_together") not in _DIRECT
+
+
 def find(views: Sequence[View], roster: Sequence[str], threshold: float) -> list[list[Span]]:
     """The spans of names in each message, those below the threshold too."""
     found = [candidate for place, seen in enumerate(views) for candidate in cues.candidates(seen, views[max(0, place - 3) : place])]
@@ -114,6 +122,7 @@ class _People:
 
     def _learn(self, seen: View, candidate: Candidate) -> None:
         weight = self._weight(seen, candidate)
+        likely = max(prior(seen, place) for place in range(candidate.first, candidate.last + 1))
         for place in range(candidate.first, candidate.last + 1):
             token = seen.tokens[place]
             best = self._local.get((seen.index, place))
@@ -122,8 +131,8 @@ class _People:
             if len(token.key) < 2 or (token.key in lexicon.listed("particles") and place < candidate.last):
                 continue
             known = self._known.setdefault(token.key, Known())
-            narrated = token.key in self._narrated and not self._real(seen, candidate)
-            known.prior = max(known.prior, 0.0 if narrated else prior(seen, place))
+            narrated = (token.key in self._narrated and not self._real(seen, candidate)) or _impersonal(seen, candidate)
+            known.prior = max(known.prior, 0.0 if narrated else likely)
             if not known.weights or weight > max(known.weights):
                 known.reason = candidate.reason
             known.weights.append(weight)
@@ -140,7 +149,7 @@ class _People:
         """Whether a cue speaks for a person of the chat: not one in a word problem, nor a title in one."""
         if self._in_problem(seen, candidate.first) or not candidate.real:
             return False
-        return candidate.cue != "title" or not (seen.numbers and self._told(seen, candidate))
+        return not _impersonal(seen, candidate) and (candidate.cue != "title" or not (seen.numbers and self._told(seen, candidate)))
 
     def _told(self, seen: View, candidate: Candidate) -> bool:
         return any(seen.tokens[place].key in self._narrated for place in range(candidate.first, candidate.last + 1))
@@ -149,13 +158,13 @@ class _People:
         """A cue's weight; less where the name is a word problem's."""
         if self._in_problem(seen, candidate.first) and candidate.cue not in ("name_is", "greeting"):
             return candidate.weight * float(self._weights["narrated"])
-        told = self._told(seen, candidate) and not self._real(seen, candidate)
+        told = (self._told(seen, candidate) and not self._real(seen, candidate)) or _impersonal(seen, candidate)
         return candidate.weight * (float(self._weights["narrated"]) if told else 1.0)
 
     def _by_letter(self, seen: View) -> list[Span]:
         spans = []
         for start, end, word, said in cues.spelled(seen):
-            score = self._weights["lists"].get(lexicon.kind(word), 0.0) if lexicon.kind(word) != WORD else 0.0
+            score = self._weights["lists"]["given"] if lexicon.kind(word) == GIVEN else 0.0
             score = 1 - (1 - score) * (1 - (self._weights["spelled_weight"] if said else 0.2))
             if word in self._known and self._known[word].score() >= self._threshold:
                 score = max(score, 0.9)

@@ -125,11 +125,13 @@ def _towns(seen: View, before: Sequence[View]) -> Iterator[Span]:
         if last is None:
             continue
         phrase = match[0].lower()
-        home = any(word in phrase for word in ("live", "address", "viv", "moved", "soy de", "from", "grew", "born", "stay", "raised", "hometown", "downtown", "visiting", "town"))
+        home = any(word in phrase for word in ("live", "address", "viv", "moved", "soy de", "from", "grew", "born", "stay", "raised", "hometown", "downtown", "visiting", "town", "here in"))
         score = 0.85 if home and listed else 0.75 if home else 0.65 if listed else 0.5
         if phrase.startswith(("im ", "i am ")) and not listed and "from" not in phrase:
             score = 0.55 if capital(tokens[place]) and not seen.shouted else 0.3
-        if _inside(seen, match.end()) or not seen.personal or (seen.problem[1] and not home):
+        if not capital(tokens[place]) and not listed and not any(word in phrase for word in ("live", "viv", "from", "moved", "address", "stay")):
+            score = 0.35
+        if _inside(seen, match.end()) or not (seen.personal or phrase.startswith(("here", "over here"))) or (seen.problem[1] and not home):
             score = 0.35
         yield Span(tokens[place].start, _with_state(content, tokens[last].end), "LOCATION", score, "says where somebody lives or is")
     if before and re.search(r"(?i)where (?:do|are|r) (?:you|u) (?:live|from|at)|where(?:abouts)? are you(?: located| calling| joining)?\W*\Z|donde vives|de donde eres|what (?:city|town|state)|your (?:address|zip)", before[-1].content) and before[-1].role != seen.role:
@@ -220,7 +222,7 @@ def _schools(seen: View, before: Sequence[View]) -> Iterator[Span]:
         while tokens[last].norm not in ends:
             last -= 1
         first = _school_start(seen, place)
-        if first is None:
+        if first is None or tokens[first].norm in _ONLINE:
             continue
         taken = last
         yield from _school(seen, first, place, last)
@@ -259,6 +261,7 @@ def _school_start(seen: View, place: int) -> int | None:
     return first
 
 
+_ONLINE = frozenset({"khan", "prodigy", "outschool"})
 _NOT_SCHOOLS = frozenset(
     "i im my your our his her their the a an this that in at to from of for is was and or but go goes attend old new same whole public private local "
     "after before during all no not what which every each some any other next last first only just like how so too very really is are be by on with "
@@ -284,7 +287,7 @@ def _school(seen: View, first: int, place: int, last: int) -> Iterator[Span]:
         score = 0.55 if goes else 0.3
     if seen.shouted and not goes:
         score = min(score, 0.55 if all(kind in (GIVEN, FAMILY, BOTH, UNKNOWN) for kind in name) and not vague else 0.35)
-    if _inside(seen, tokens[first].start) or (seen.numbers and not seen.personal and not goes) or (not seen.personal and not goes and len(seen.content) > 80):
+    if _inside(seen, tokens[first].start) or (seen.numbers and not seen.personal) or (not seen.personal and not goes and len(seen.content) > 80):
         score = 0.4
     yield Span(tokens[first].start, tokens[last].end, "SCHOOL", score, "a school by its name")
 
