@@ -37,13 +37,13 @@ class RedactRecipe:
         num_proc: Processes that share the sessions.
         explain: Prints each span with its reason.
         model_name_or_path: The model of `model`, or Presidio's spaCy model; each has its own.
-        llm: The chat model of `llm`: `packaged`, a folder or a model on the Hub, `http://host:port/v1#model`, or
-            `provider:model`.
+        llm: The chat model of `llm`, or the one that reviews for `cascade`: `packaged`, a folder or a model on the
+            Hub, `http://host:port/v1#model`, or `provider:model`.
         llm_prompt: `basic`, `maths-aware` or `segment-aware`.
         llm_window: Characters of text in one prompt.
         llm_budget: The most that is asked: `200 requests` or `50000 tokens`; of each process.
         llm_cache: A file that keeps the answers, which hold personal data; readable by its owner only.
-        allow_remote: A host that text may be sent to, for `llm`. May be repeated.
+        allow_remote: A host that the chat model's text may be sent to. May be repeated.
         dataset_config: The data set's config, where it has several.
         dataset_split: The split to read.
         dataset_revision: The data set's revision on the Hub.
@@ -85,11 +85,13 @@ class RedactRecipe:
             raise UsageError(f"--surrogate_map: --operator {self.operator} makes no surrogates")
         if self.roster is not None and self.detector not in ("rules", "cascade"):
             raise UsageError(f"--roster: is for rules and cascade, not for {self.detector}")
-        if (self.detector == "llm") != (self.llm is not None):
-            raise UsageError("--llm and --detector llm: each needs the other")
+        if self.detector == "llm" and self.llm is None:
+            raise UsageError("--detector llm: needs --llm, the chat model")
+        if self.llm is not None and self.detector not in ("llm", "cascade"):
+            raise UsageError(f"--llm: is for llm and cascade, not for {self.detector}")
         if self.model_name_or_path is not None and self.detector not in ("model", "presidio"):
             raise UsageError(f"--model_name_or_path: is for model and presidio, not for {self.detector}")
-        if self.allow_remote and self.detector != "llm":
+        if self.allow_remote and self.llm is None:
             raise UsageError(f"--allow_remote: {self.detector} sends nothing anywhere")
 
 
