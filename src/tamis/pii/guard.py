@@ -9,7 +9,7 @@ from dataclasses import replace
 from ipaddress import ip_address
 
 from tamis.pii import contexts, lexicon, maths
-from tamis.pii.detect.numbers import luhn
+from tamis.pii.detect.shapes import luhn
 from tamis.pii.labels import FROM_PRESIDIO
 from tamis.pii.sessions import Session
 from tamis.pii.spans import Span
@@ -20,9 +20,13 @@ _NUMERIC = frozenset(
 )  # fmt: skip
 _LITTLE = 30
 """A message with less than this beside a number is an answer, so that the messages before it are its context."""
-_PHONE = re.compile(r"\+\d[\d ().-]{6,20}|(?:\+?\d{1,3}[ .-]{1,3})?\(?\d{3}\)?[ .-]{0,3}\d{3}[ .-]{1,3}\d{4}|\d{3}[-.]0\d{3}|0\d{1,4}(?:[ .-]\d{2,4}){2,4}")
+_PHONE = re.compile(
+    r"\+\d[\d ().-]{6,20}|(?:\+?\d{1,3}[ .-]{1,3})?\(?\d{3}\)?[ .-]{0,3}\d{3}[ .-]{1,3}\d{4}|\d{3}[-.]0\d{3}|0\d{1,4}(?:[ .-]\d{2,4}){2,4}"
+)
 _SSN = re.compile(r"\d{3}[-– ]\d{2}[-– ]\d{4}")
-_EMAIL = re.compile(r"[^\s@]+\s?@\s?[^\s@]+\.\s?[^\W\d_]{2,}|.*\b(?:at|arroba)\b.*\b(?:dot|punto)\b.*", re.IGNORECASE | re.DOTALL)
+_EMAIL = re.compile(
+    r"[^\s@]+\s?@\s?[^\s@]+\.\s?[^\W\d_]{2,}|.*\b(?:at|arroba)\b.*\b(?:dot|punto)\b.*", re.IGNORECASE | re.DOTALL
+)
 _LINK = re.compile(r"(?:https?|ftp)://|www\.|[\w.-]+\.[a-z]{2,}[/:]|.*\bdot\b", re.DOTALL)
 _HOST = re.compile(r"[\w-]+(?:\.[\w-]+)*\.([a-z]{2,})")
 _ADDRESS = re.compile(r"\d{1,5}[A-Za-z]?\s+(?:[^\W_][\w.'’]*\s+){1,6}?[^\W\d_]{2,}\b.*", re.DOTALL)
@@ -31,12 +35,18 @@ _VALUE = re.compile(r"[A-Z]{1,3}-?\d{5,9}|\d{2,4}(?:-\d{2,6}){1,3}")
 _WORKED_BEFORE = re.compile(r"[=+*/^<>×÷·√∫∑\\{_|]\s*\Z|\d\s*[-−]\s*\Z")
 _WORKED_BEHIND = re.compile(r"\s*(?:[=*^<>×÷·{}|²³°%]|\+|/\s*[\w(]|-\s*[\w(]+\s*=)")
 _LETTERS = re.compile(r"[^\W\d_]{2,}")
-_FUNCTIONS = frozenset("max min sin cos tan cot sec csc log ln exp sqrt lim mod gcd lcm gcf lcd abs det dim frac cdot times dx dy dt deg rad".split())
-_TERMS = frozenset("pythagorean euclidean gaussian cartesian radian radians degree degrees newtonian riemannian eulerian boolean fibonacci celsius fahrenheit".split())
+_FUNCTIONS = frozenset(
+    ["max", "min", "sin", "cos", "tan", "cot", "sec", "csc", "log", "ln", "exp", "sqrt", "lim", "mod", "gcd", "lcm", "gcf", "lcd", "abs", "det", "dim", "frac", "cdot", "times", "dx", "dy", "dt", "deg", "rad"]
+)
+_TERMS = frozenset(
+    ["pythagorean", "euclidean", "gaussian", "cartesian", "radian", "radians", "degree", "degrees", "newtonian", "riemannian", "eulerian", "boolean", "fibonacci", "celsius", "fahrenheit"]
+)
 _SHAPES = {"EMAIL_ADDRESS": _EMAIL, "PHONE_NUMBER": _PHONE, "US_SSN": _SSN}
 _NAMES_TOO = frozenset({"max", "deg", "det", "dim", "abs"})
 _FUNCTION_BEHIND = re.compile(r"\s*(?:[(_=\d]|of\b|value|height|point|is\b|and\s+min\b)", re.IGNORECASE)
-_UNIT_BEFORE = re.compile(r"(?:\d\s*°?|\b(?:degrees?|to|in|into|use|using|by|the|apply|of|a|with))\s*\Z", re.IGNORECASE)
+_UNIT_BEFORE = re.compile(
+    r"(?:\d\s*°?|\b(?:degrees?|to|in|into|use|using|by|the|apply|of|a|with))\s*\Z", re.IGNORECASE
+)
 _VARIABLE = re.compile(r"[A-Za-z]{1,2}\d{1,3}")
 _LETTER_BY_LETTER = re.compile(r"[^\W\d_](?:([ .,–-]|, | - |\.\.\.)[^\W\d_])(?:\1[^\W\d_]){1,14}")
 _HAND = re.compile(r"@[\w.-]+")
@@ -78,7 +88,9 @@ def guard(content: str, spans: Iterable[Span], before: str = "") -> tuple[list[S
     return kept, dropped
 
 
-def guarded(session: Session, spans: Sequence[Iterable[Span]]) -> tuple[list[list[Span]], list[list[tuple[Span, str]]]]:
+def guarded(
+    session: Session, spans: Sequence[Iterable[Span]]
+) -> tuple[list[list[Span]], list[list[tuple[Span, str]]]]:
     """A session's spans through the guard, with the three messages before each as context: kept, and dropped with why."""
     kept, dropped = [], []
     for place, (message, found) in enumerate(zip(session, spans, strict=True)):
@@ -105,7 +117,11 @@ def _judged(content: str, span: Span, pieces: list[tuple[int, int]], before: str
             return "a function or a term of mathematics"
         return _unnamed(span.label, text) or span
     if span.label in ("EMAIL_ADDRESS", "USERNAME"):
-        return span if _HAND.fullmatch(text) or not pieces or _covers(pieces, span) is False else "inside a maths expression"
+        return (
+            span
+            if _HAND.fullmatch(text) or not pieces or _covers(pieces, span) is False
+            else "inside a maths expression"
+        )
     return _worded(content, span, pieces)
 
 
@@ -149,9 +165,16 @@ def _unnamed(label: str, text: str) -> str:
 def _worded(content: str, span: Span, pieces: list[tuple[int, int]]) -> Span | str:
     """What becomes of a name, a place or an organisation: it has words, and maths has none but its functions and terms."""
     text = content[span.start : span.end]
-    introduced = span.label == "PERSON" and contexts.distance("PERSON", content, span.start, span.end, 24, 0) is not None
+    introduced = (
+        span.label == "PERSON" and contexts.distance("PERSON", content, span.start, span.end, 24, 0) is not None
+    )
     words = [word.lower() for word in _LETTERS.findall(text)]
-    if span.label in ("LOCATION", "SCHOOL") and pieces and _ADDRESS.fullmatch(text) and contexts.distance("LOCATION", content, span.start, span.end):
+    if (
+        span.label in ("LOCATION", "SCHOOL")
+        and pieces
+        and _ADDRESS.fullmatch(text)
+        and contexts.distance("LOCATION", content, span.start, span.end)
+    ):
         return span
     if not introduced and words and all(word in _FUNCTIONS | _TERMS for word in words):
         named = words[0] in _NAMES_TOO and not _FUNCTION_BEHIND.match(content, span.end) and not pieces
@@ -165,11 +188,19 @@ def _worded(content: str, span: Span, pieces: list[tuple[int, int]]) -> Span | s
         left = _cut(content, span, pieces)
         if left is None or not _LETTERS.search(content[left.start : left.end]):
             short = introduced and not any(c.isdigit() or c in "=<>^\\{}" for c in text)
-            return span if short and not _covers(pieces, span) else "inside a maths expression" if pieces else "no words in it"
+            return (
+                span
+                if short and not _covers(pieces, span)
+                else "inside a maths expression"
+                if pieces
+                else "no words in it"
+            )
         return left
     if re.search(r"[=<>^\\{}|]|\d\s*[+*/×÷]", text):
         return "operators in it"
-    worked = _WORKED_BEFORE.search(content[max(0, span.start - 3) : span.start]) or _WORKED_BEHIND.match(content[span.end : span.end + 6])
+    worked = _WORKED_BEFORE.search(content[max(0, span.start - 3) : span.start]) or _WORKED_BEHIND.match(
+        content[span.end : span.end + 6]
+    )
     return "a variable in a formula" if worked and len(text) < 3 else span
 
 
@@ -206,7 +237,11 @@ def shaped(content: str, span: Span) -> bool:
     """Whether a span's own shape says what it is, and no operator makes it a part of a sum."""
     text = content[span.start : span.end]
     if span.label in ("IP_ADDRESS", "CREDIT_CARD"):
-        fits = _address(text) if span.label == "IP_ADDRESS" else bool(_CARD.fullmatch(text)) and luhn("".join(filter(str.isdigit, text)))
+        fits = (
+            _address(text)
+            if span.label == "IP_ADDRESS"
+            else bool(_CARD.fullmatch(text)) and luhn("".join(filter(str.isdigit, text)))
+        )
     elif span.label == "PERSON":
         fits = _spelled(content, span)
     elif span.label == "ID_NUMBER":
@@ -214,7 +249,9 @@ def shaped(content: str, span: Span) -> bool:
     elif span.label == "URL":
         fits = bool(re.match(r"(?:https?|ftp)://|www\.|[\w.-]+\.[a-z]{2,}/", text, re.IGNORECASE))
     elif span.label == "LOCATION":
-        fits = bool(_ADDRESS.fullmatch(text)) and any(word in contexts.words("street_types") for word in re.findall(r"[a-z]+", text.lower()))
+        fits = bool(_ADDRESS.fullmatch(text)) and any(
+            word in contexts.words("street_types") for word in re.findall(r"[a-z]+", text.lower())
+        )
     else:
         shape = _SHAPES.get(span.label)
         fits = bool(shape and shape.fullmatch(text))
@@ -229,7 +266,9 @@ def _spelled(content: str, span: Span) -> bool:
     text = content[span.start : span.end]
     if not _LETTER_BY_LETTER.fullmatch(text):
         return False
-    said = re.search(r"(?i)\b(?:spel\w*|names?|nombre|letters)\b", content[max(0, span.start - contexts.LEFT) : span.start])
+    said = re.search(
+        r"(?i)\b(?:spel\w*|names?|nombre|letters)\b", content[max(0, span.start - contexts.LEFT) : span.start]
+    )
     return bool(said) or lexicon.kind(lexicon.folded(text)) in (lexicon.GIVEN, lexicon.FAMILY)
 
 
