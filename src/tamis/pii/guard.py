@@ -20,7 +20,7 @@ _NUMERIC = frozenset(
 )  # fmt: skip
 _LITTLE = 30
 """A message with less than this beside a number is an answer, so that the messages before it are its context."""
-_PHONE = re.compile(r"\+\d[\d ().-]{6,20}|(?:\+?\d{1,3}[ .-])?\(?\d{3}\)?[ .-]{1,2}\d{3}[ .-]\d{4}|\d{3}[-.]0\d{3}|0\d{1,4}(?:[ .-]\d{2,4}){2,4}")
+_PHONE = re.compile(r"\+\d[\d ().-]{6,20}|(?:\+?\d{1,3}[ .-]{1,3})?\(?\d{3}\)?[ .-]{0,3}\d{3}[ .-]{1,3}\d{4}|\d{3}[-.]0\d{3}|0\d{1,4}(?:[ .-]\d{2,4}){2,4}")
 _SSN = re.compile(r"\d{3}[-– ]\d{2}[-– ]\d{4}")
 _EMAIL = re.compile(r"[^\s@]+\s?@\s?[^\s@]+\.\s?[^\W\d_]{2,}|.*\b(?:at|arroba)\b.*\b(?:dot|punto)\b.*", re.IGNORECASE | re.DOTALL)
 _LINK = re.compile(r"(?:https?|ftp)://|www\.|[\w.-]+\.[a-z]{2,}[/:]|.*\bdot\b", re.DOTALL)

@@ -15,6 +15,8 @@ _NUMBER = re.compile(r"\d")
 _BREAK = re.compile(r"[.!?:;\n]+(?=\s|\Z)|\n")
 _SOFT = re.compile(r"[^\w.!?\n]*(?:\.{2,}|…)?[^\w.!?\n]*")
 _JOINT = re.compile(r"[  ]|[-.] ?")
+_GAP = re.compile(r"[ -]|['’] ?")
+_TEXTESE = re.compile(r"(?<=[a-z/] )(?:2 (?=(?:the|u|me|my|class|b|do|it|go|get|school|bed|day)\b)|4 (?=(?:the|u|me|this|that|my|it|ur|real|sure)\b))|\b(?:gr8|l8r|b4|2day|2moro|2nite|w8|m8|h8)\b", re.IGNORECASE)
 _FLAT = re.compile(r"[^\w.!?;:\n]*")
 _OPERATOR = re.compile(r"\s*[=+*/^<>×÷]")
 _SPELLED = re.compile(r"(?<![\w'’.-])[^\W\d_](?:([ .,–-]|, | - |\.\.\.)[^\W\d_](?![^\W_])(?:\1[^\W\d_](?![^\W_])){1,13})[.]?(?![\w'’])")
@@ -140,7 +142,7 @@ def view(index: int, turn: int, role: str, content: str) -> View:
             heads.add(place)
             at += 1
     personal = any(token.norm in _words("pronouns") for token in tokens)
-    numbers = bool(_NUMBER.search(content)) or any(token.norm in _NUMBERS for token in tokens)
+    numbers = bool(_NUMBER.search(_TEXTESE.sub("", content) if len(content) < 400 else content)) or any(token.norm in _NUMBERS for token in tokens)
     problem, narrated = _problem(content, tokens, breaks, personal, numbers)
     return View(index, turn, role, content, tokens, shouted, frozenset(heads), problem, narrated, personal, numbers)
 
@@ -220,6 +222,8 @@ def read_name(seen: View, place: int, strong: bool, strange: bool = False) -> in
     raised = capital(head) and not seen.shouted
     if len(head.key) < 2:
         return _initials(seen, place)
+    if head.key in _CONGRUENT and "-" in head.text:
+        return None
     if kind == WORD and head.key in lexicon.listed("particles") and (strong or raised):
         after = place + 1
         while after < len(tokens) and tokens[after].key in lexicon.listed("particles"):
@@ -294,7 +298,8 @@ def _extend(seen: View, last: int, strong: bool, raised: bool) -> int | None:
         after = following + 1
         while after < len(tokens) and tokens[after].key in lexicon.listed("particles"):
             after += 1
-        if after < len(tokens) and content[tokens[following].end : tokens[after].start].replace("'", "").strip() in ("", "-"):
+        steps = range(following, min(after, len(tokens) - 1))
+        if after < len(tokens) and all(_GAP.fullmatch(content, tokens[p].end, tokens[p + 1].start) for p in steps):
             name = lexicon.kind(tokens[after].key)
             if (capital(tokens[after]) and raised) or (name in (GIVEN, FAMILY, *((SURNAME,) if strong else ())) and token.key not in ("y", "e", "a", "la", "los")):
                 return after

@@ -54,6 +54,14 @@ def _kin_age() -> re.Pattern[str]:
     )
 
 
+_PRONOUN_AGE = re.compile(rf"(?<!\w)(?:he|she|they|y|and|whos|who)(?:\s?['’]?(?:s|re)|\s+is|\s+are|\s+tiene|\s+just turned|\s+turned)\s+{_FILL}(?P<n>{_COUNT})(?!\w|[./:]\d|\s*[-+*/=^×÷%])(?P<old>{_OLD})?", re.IGNORECASE)
+
+
+@cache
+def _kin() -> re.Pattern[str]:
+    return re.compile(rf"(?<!\w)(?:my|mi|our)\s+(?:[^\W\d_]+\s+){{0,2}}(?:{'|'.join(sorted(table()['kin'].split(), key=len, reverse=True))})(?!\w)", re.IGNORECASE)
+
+
 @cache
 def _date() -> re.Pattern[str]:
     months = "|".join(sorted(contexts.words("months"), key=len, reverse=True))
@@ -128,6 +136,10 @@ def _ages(seen: View, asked: str) -> Iterator[Span]:
     for match in _kin_age().finditer(content):
         if not _NO_AGE.match(content, match.end("n")):
             yield Span(*match.span("n"), "AGE", 0.4 if _inside(seen, match.start()) else 0.75, "the age of somebody's relative or friend")
+    kin = _kin().search(content)
+    for match in _PRONOUN_AGE.finditer(content) if kin else ():
+        if kin and kin.end() <= match.start() and (match["old"] or _CLAUSE.match(content, match.end("n"))) and not _NO_AGE.match(content, match.end("n")):
+            yield Span(*match.span("n"), "AGE", 0.35 if _inside(seen, match.start()) else 0.65, "the age of somebody's relative or friend")
     for pattern in (_OLD_ANYWHERE, _AGE_WORD):
         for match in pattern.finditer(content):
             start, end = match.span("n")

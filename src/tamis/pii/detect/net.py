@@ -106,7 +106,7 @@ def _widened(content: str, start: int) -> int:
     """Where the name before a spoken "at" begins: up to three words that are no common words."""
     for _ in range(3):
         before = re.search(r"(?<!\S)([^\W_]{2,20}) \Z", content[max(0, start - 24) : start])
-        if not before or lexicon.kind(lexicon.folded(before[1])) in (lexicon.WORD, lexicon.BOTH):
+        if not before or lexicon.kind(lexicon.folded(before[1])) == lexicon.WORD:
             break
         start -= len(before[0])
     return start

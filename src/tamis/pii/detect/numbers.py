@@ -230,6 +230,7 @@ def _spoken(content: str) -> Iterator[Span]:
 
 
 _PIECE = re.compile(r"[+(]{0,2}\d(?:[ ().\-–]{0,3}\d){1,9}(?!\w)")
+_RUN = re.compile(r"[+(]{0,2}\d(?:[ ().\-–]{0,3}\d){0,20}(?!\w)")
 _LEAD = re.compile(r"\W*(?:(?:and|then|um+|uh+|the|rest|is|last|four|dash|y|luego|ends|in|with|its|it's|thats|ok|so|finish|starts|first|part|second|half|other|next|1|2)\b\W+){0,5}", re.IGNORECASE)
 
 
@@ -253,12 +254,26 @@ def split(messages: Sequence[tuple[str, str]]) -> dict[int, list[Span]]:
                 if total >= 10:
                     del open_pieces[role]
                 continue
-        if len(content) < 300 and (called := contexts.pattern("PHONE_NUMBER").search(content)):
-            ends = [p for p in (_piece(content, m.start()) for m in re.finditer(r"(?<!\w)(?=[+(\w])", content[called.end() :] and content)) if p]
-            last = [p for p in ends if p[0] >= called.end() - 12 and not content[p[1] :].strip(" .,-–…!:)")]
-            if last and not calculated(content, last[0][0], last[0][1]):
-                open_pieces[role] = [(index, *last[0])]
+        piece = _first_piece(content)
+        if piece:
+            open_pieces[role] = [(index, *piece)]
     return found
+
+
+def _first_piece(content: str) -> tuple[int, int, int] | None:
+    """The piece of a phone number that a message announces: its only number, too short for a whole one."""
+    if len(content) > 160 or not contexts.pattern("PHONE_NUMBER").search(content):
+        return None
+    found = [match for match in _RUN.finditer(content)]
+    if len(found) != 1:
+        if found or not (spoken := list(said(content))):
+            return None
+        start, end, digits, _ = spoken[-1]
+        return (start, end, len(digits)) if 3 <= len(digits) <= 6 and not content[end:].strip(" .,-–…!:)") else None
+    start, end = found[0].span()
+    size = len(_digits(found[0][0]))
+    announced = len(content) < 60 or not content[end:].strip(" .,-–…!:)")
+    return (start, end, size) if 3 <= size <= 6 and announced and not calculated(content, start, end) else None
 
 
 def _piece(content: str, start: int) -> tuple[int, int, int] | None:

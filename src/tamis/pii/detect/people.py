@@ -54,7 +54,7 @@ def prior(seen: View, place: int) -> float:
     return weights[kind]
 
 
-_DIRECT = frozenset("greeting farewell praise name_is i_am signature signed speaker kin reply call_out called alone spelled".split())
+_DIRECT = frozenset("opening mention greeting farewell praise name_is i_am signature signed speaker kin reply call_out called alone spelled".split())
 
 
 def _impersonal(seen: View, candidate: Candidate) -> bool:
@@ -89,12 +89,27 @@ class _People:
         self._roster -= lexicon.listed("particles")
         for candidate in found:
             self._learn(views[candidate.message], candidate)
+        for seen in views:
+            for candidate in self._mentions(seen):
+                self._learn(seen, candidate)
         for key in self._roster:
             known = self._known.setdefault(key, Known(prior=self._weights["lists"].get(lexicon.kind(key), 0.0)))
             known.weights.append(self._weights["roster"])
             known.real, known.reason = True, "on the roster"
         self._spelled = {seen.index: self._by_letter(seen) for seen in views}
         self._kin = self._relatives(views)
+
+    def _mentions(self, seen: View) -> list[Candidate]:
+        """Listed names with a capital inside a sentence of plain chat, that no cue speaks for."""
+        found = []
+        for place, token in enumerate(seen.tokens):
+            if not self._chat(seen, place) or lexicon.kind(token.key) != GIVEN or len(token.key) < 3:
+                continue
+            asked = seen.tokens[place - 1].norm in ("did", "does", "do", "has", "by", "if", "that", "is")
+            if (seen.index, place) in self._local or asked or token.key in self._narrated or self._curriculum(seen, place):
+                continue
+            found.append(Candidate(seen.index, place, place, "mention", self._weights["chat"], False, "a listed name in plain chat"))
+        return found
 
     def _of_problems(self, views: Sequence[View], found: Sequence[Candidate]) -> set[str]:
         """The names that word problems use, unless only a short remark tells of a person whom a cue speaks for."""
@@ -136,7 +151,7 @@ class _People:
             if not known.weights or weight > max(known.weights):
                 known.reason = candidate.reason
             known.weights.append(weight)
-            if weight == candidate.weight and self._chat(seen, place):
+            if weight == candidate.weight and candidate.cue != "mention" and self._chat(seen, place):
                 known.weights.append(self._weights["chat"])
             known.real = known.real or self._real(seen, candidate)
 
@@ -234,6 +249,8 @@ class _People:
             end = seen.tokens[last].end
             if best[2] == "a known name with an s":
                 end -= 1
+            if len(seen.tokens[last].text) == 1 and last > first and re.match(r"\. [a-z]", seen.content[end : end + 3]):
+                end += 1
             found.append(Span(self._start(seen, first), end, "PERSON", round(best[1], 3), best[2]))
         return sorted(found)
 
@@ -302,11 +319,7 @@ class _People:
             bonus = self._weights["lists"]["capital"] if raised else 0.0
             return min(1 - (1 - weight) * (1 - bonus), self._known[key].score()), reason
         if kind == GIVEN and capital(token) and not seen.shouted and len(token.key) > 2 and not inside:
-            listed = float(self._weights["lists"]["given"])
-            asked = place and seen.tokens[place - 1].norm in ("did", "does", "do", "has", "by", "if", "that", "is")
-            if self._chat(seen, place) and not asked:
-                return 1 - (1 - listed) * (1 - self._weights["chat"]), "a listed name in plain chat"
-            return listed, "a listed name that no cue speaks for"
+            return float(self._weights["lists"]["given"]), "a listed name that no cue speaks for"
         return 0, ""
 
     @staticmethod

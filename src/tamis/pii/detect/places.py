@@ -174,6 +174,9 @@ def _with_state(content: str, end: int) -> int:
     return state.end() if tuple(state[3].lower().split()) in _gazetteer() else end
 
 
+_PLACE_ENDS = frozenset("city beach springs falls heights park valley hills county island village bay rapids forge grove creek".split())
+
+
 def _town(seen: View, place: int) -> tuple[int | None, bool]:
     """The last token of the place that begins at a token, and whether it is a listed one."""
     tokens, content = seen.tokens, seen.content
@@ -181,7 +184,10 @@ def _town(seen: View, place: int) -> tuple[int | None, bool]:
         return None, False
     for size in (3, 2, 1):
         if tuple(t.key for t in tokens[place : place + size]) in _gazetteer() and len(tokens) >= place + size:
-            return place + size - 1, True
+            last = place + size - 1
+            if last + 1 < len(tokens) and capital(tokens[last + 1]) and tokens[last + 1].norm in _PLACE_ENDS and content[tokens[last].end : tokens[last + 1].start] == " ":
+                last += 1
+            return last, True
     head = tokens[place]
     raised = capital(head) and not seen.shouted
     kind = lexicon.kind(head.key)
@@ -196,7 +202,7 @@ def _town(seen: View, place: int) -> tuple[int | None, bool]:
         token = tokens[last + 1]
         if raised and capital(token) and len(token.text) > 1:
             last += 1
-        elif token.key in ("city", "beach", "springs", "falls", "heights", "park", "valley", "hills", "county", "island", "village") and token.text.islower():
+        elif token.key in _PLACE_ENDS and token.text.islower():
             last += 1
         else:
             break
@@ -208,6 +214,7 @@ def _town(seen: View, place: int) -> tuple[int | None, bool]:
 def _schools(seen: View, before: Sequence[View]) -> Iterator[Span]:
     tokens, content = seen.tokens, seen.content
     ends, types = contexts.words("school_ends"), contexts.words("school_types")
+    asked = bool(before) and before[-1].role != seen.role and bool(_asks_school().search(" ".join(t.norm for t in before[-1].tokens[-30:])))
     taken = -1
     for place, token in enumerate(tokens):
         if token.norm in ("escuela", "colegio", "instituto", "liceo", "primaria", "secundaria", "preparatoria", "prepa") and place > taken:
@@ -225,8 +232,8 @@ def _schools(seen: View, before: Sequence[View]) -> Iterator[Span]:
         if first is None or tokens[first].norm in _ONLINE:
             continue
         taken = last
-        yield from _school(seen, first, place, last)
-    yield from _called_school(seen, before)
+        yield from _school(seen, first, place, last, asked)
+    yield from _called_school(seen, asked)
     for match in re.finditer(r"(?<!\w)(?:P\.?S\.?|I\.?S\.?|M\.?S\.?|H\.?S\.?|ps)\s?#?\s?\d{1,3}(?!\w)", content):
         yield Span(*match.span(), "SCHOOL", 0.35 if _inside(seen, match.start()) or match[0][0] in "I" else 0.6, "a numbered school")
 
@@ -269,10 +276,10 @@ _NOT_SCHOOLS = frozenset(
 )
 
 
-def _school(seen: View, first: int, place: int, last: int) -> Iterator[Span]:
+def _school(seen: View, first: int, place: int, last: int, asked: bool) -> Iterator[Span]:
     tokens = seen.tokens
     before = [t.norm for t in tokens[max(0, first - 4) : first]]
-    goes = any(tuple(before[-size:]) in _goes() for size in (1, 2, 3, 4))
+    goes = asked or any(tuple(before[-size:]) in _goes() for size in (1, 2, 3, 4))
     raised = capital(tokens[place]) and capital(tokens[first]) and not seen.shouted
     name = [lexicon.kind(tokens[p].key) for p in range(first, place)]
     vague = tokens[place].norm in ("high", "middle", "primary", "intermediate", "secondary", "ms", "hs", "prep", "jr", "school", "grammar", "institute", "magnet", "academy", "college", "elem", "university") and tokens[last].norm == tokens[place].norm
@@ -305,11 +312,14 @@ def _spanish(seen: View, place: int) -> tuple[Span | None, int]:
     return Span(tokens[place].start, tokens[last - 1].end, "SCHOOL", 0.4 if _inside(seen, tokens[place].start) else 0.75, "a school by its name"), last - 1
 
 
-def _called_school(seen: View, before: Sequence[View]) -> Iterator[Span]:
+@cache
+def _asks_school() -> re.Pattern[str]:
+    return re.compile(rf"\b(?:{contexts.phrases('school_asks')})\b")
+
+
+def _called_school(seen: View, asked: bool) -> Iterator[Span]:
     """A school without its kind: "i go to lincoln", or the answer to a question."""
     tokens = seen.tokens
-    asks = re.compile("|".join(rf"\b{phrase}\b" for phrase in contexts.phrases("school_asks").split("|")))
-    asked = bool(before) and before[-1].role != seen.role and asks.search(" ".join(t.norm for t in before[-1].tokens))
     for place in range(2 if not asked else 0, len(tokens)):
         phrase = tuple(t.norm for t in tokens[max(0, place - 2) : place])
         attends = phrase in (("go", "to"), ("goes", "to"), ("voy", "a")) or phrase[-1:] in (("attend",), ("attends",))
