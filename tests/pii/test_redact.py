@@ -184,6 +184,25 @@ def test_thresholds_of_labels_win(made: Made) -> None:
     assert made("a.txt", SAID[0].encode(), threshold=["1", "PERSON=.9"]).labels == {"PERSON": 1}
 
 
+def test_tags_are_never_detected(made: Made) -> None:
+    tag_like = Words({"person|[<>]": "PERSON"})
+    done = made("a.txt", b"a person <PERSON> x<PERSON:0123456789abcdef>=3", tag_like)
+    assert done.file.read_bytes() == b"a <PERSON> <PERSON> x<PERSON:0123456789abcdef>=3"
+
+
+class Strict(Words):
+    """Cannot take what UTF-8 cannot."""
+
+    def detect(self, session: Session) -> list[list[Span]]:
+        assert all(message.content.encode() for message in session)
+        return super().detect(session)
+
+
+def test_half_a_surrogate_pair_reaches_no_detector_and_is_not_lost(made: Made) -> None:
+    done = made("a.jsonl", b'{"text": "half \\ud83d jamal"}\n', Strict(PEOPLE.labels))
+    assert done.file.read_bytes() == b'{"text": "half \\ud83d <PERSON>"}\n'
+
+
 class Shy:
     """Sees a name only where the one before it is gone."""
 
