@@ -13,7 +13,15 @@ from typing import Any, NamedTuple
 
 import yaml
 
-GIVEN, FAMILY, BOTH, SURNAME, WORD, EPONYM, UNKNOWN = "given", "family", "both", "surname", "word", "eponym", "unknown"
+GIVEN, FAMILY, BOTH, SURNAME, WORD, EPONYM, UNKNOWN = (
+    "given",
+    "family",
+    "both",
+    "surname",
+    "word",
+    "eponym",
+    "unknown",
+)
 """What a token may be: `both` and `surname` are names that are common words too, `eponym` what maths is called after."""
 
 _LETTERS = r"(?:[^\W\d_]++|[\u0300-\u036f]++)++"
@@ -123,9 +131,21 @@ def kind(key: str) -> str:
         return listed
     if _SUFFIX.fullmatch(key):
         return WORD
-    if len(key) > 5 and (key.endswith("ly") or (key.startswith(("re", "un", "mis", "pre")) and kinds().get(key[2:]) == WORD)):
+    if len(key) > 5 and (
+        key.endswith("ly") or (key.startswith(("re", "un", "mis", "pre")) and kinds().get(key[2:]) == WORD)
+    ):
         return WORD
-    for ending, instead in (("s", ""), ("es", ""), ("ies", "y"), ("ed", ""), ("d", ""), ("ly", ""), ("er", "e"), ("er", ""), ("y", "")):
+    for ending, instead in (
+        ("s", ""),
+        ("es", ""),
+        ("ies", "y"),
+        ("ed", ""),
+        ("d", ""),
+        ("ly", ""),
+        ("er", "e"),
+        ("er", ""),
+        ("y", ""),
+    ):
         if key.endswith(ending) and kinds().get(key[: len(key) - len(ending)] + instead) == WORD:
             return WORD
     return UNKNOWN

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 
 from tamis.pii import contexts
-from tamis.pii.detect import numbers
-from tamis.pii.detect.cues import View, table
+from tamis.pii.detect.shapes import calculated
+from tamis.pii.detect.views import View, table
 from tamis.pii.spans import Span
 
 _ONES = "one two three four five six seven eight nine"
@@ -23,9 +23,7 @@ _ORDINAL = (
     r"(?:twenty[ -]|thirty[ -])?(?:first|second|third|fourth|fifth|sixth|seventh|eighth|ninth)|tenth|eleventh|twelfth|thirteenth|fourteenth"
     r"|fifteenth|sixteenth|seventeenth|eighteenth|nineteenth|twentieth|thirtieth"
 )
-_YEAR_WORDS = (
-    rf"(?:two thousand|twenty|nineteen)(?:[ -](?:and|oh|o|{'|'.join((_ONES + ' ' + _TEENS + ' ' + _TENS).split())})){{1,3}}"
-)
+_YEAR_WORDS = rf"(?:two thousand|twenty|nineteen)(?:[ -](?:and|oh|o|{'|'.join((_ONES + ' ' + _TEENS + ' ' + _TENS).split())})){{1,3}}"
 _YEAR = rf"(?:\d{{4}}|['’]\d\d|\d\d(?!\d|:)|{_YEAR_WORDS})"
 _FILL = r"(?:(?:like|almost|about|only|just|now|um+|uh+|er|actually|gonna be|going to be|is|already|still|really|ya|casi|apenas|solo|officially|also|only like|be|technically)[\s,]+){0,4}"
 _OLD = r"\s*-?\s*(?:years?|yrs?|yr|años|anos)(?:[\s-]*(?:olds?|young))?(?!\w)|\s*(?:y/o|yo|y\.o\.?)(?!\w)"
@@ -33,15 +31,34 @@ _I_AM = re.compile(
     rf"(?<![\w'’])(?P<who>i\s?['’]?m|i am|im|i['’]?ve been|i just turned|i turned|i turn|i have turned|i am turning|i['’]?m turning|im turning|i['’]?ll be|ill be|i will be|imma be|i was|(?:y |and )?tengo|cumpl[ií]|cumplo|voy a cumplir|acabo de cumplir|my age is|my age|turning|me being|mi edad es)[\s,:]+{_FILL}(?P<n>{_COUNT})(?![\w.:/]\d|\w|\s*[-+*/=^×÷%°$]|,\d)(?P<old>{_OLD})?",
     re.IGNORECASE,
 )
-_NO_AGE = re.compile(r"\s*[-]?\s*(?:(?:years?|yrs?)\s+(?:\w+\s+)?(?:older|younger|ago|into|of|away|behind|ahead|in|from|since|later)|older|younger|problems?|questions?|minutes?|mins?|hours?|hrs?|pages?|points?|pts|percent|%|dollars?|miles?|off|away|behind|times|out of|of|more|less|short|steps?|feet|ft|inches|days?|weeks?|months?|over|under|apples|plus|minus|x\b|st\b|nd\b|rd\b|th\b)", re.IGNORECASE)
-_CLAUSE = re.compile(r"\s*(?:\Z|[.,!?;:)\n—–]|[^\w\s'’\-+*/=^<>×÷%$(]|(?:and|but|so|lol|btw|in|now|y|n|rn|today|tomorrow|this|next|haha|from|not|bro|on|tmr|soon|already|cuz|because|though|tho|too|if|or|at|fr|years|pero|en|hoy|this|like|um|uh|yeah|ok|also|i|and)\b)", re.IGNORECASE)
+_NO_AGE = re.compile(
+    r"\s*[-]?\s*(?:(?:years?|yrs?)\s+(?:\w+\s+)?(?:older|younger|ago|into|of|away|behind|ahead|in|from|since|later)|older|younger|problems?|questions?|minutes?|mins?|hours?|hrs?|pages?|points?|pts|percent|%|dollars?|miles?|off|away|behind|times|out of|of|more|less|short|steps?|feet|ft|inches|days?|weeks?|months?|over|under|apples|plus|minus|x\b|st\b|nd\b|rd\b|th\b)",
+    re.IGNORECASE,
+)
+_CLAUSE = re.compile(
+    r"\s*(?:\Z|[.,!?;:)\n—–]|[^\w\s'’\-+*/=^<>×÷%$(]|(?:and|but|so|lol|btw|in|now|y|n|rn|today|tomorrow|this|next|haha|from|not|bro|on|tmr|soon|already|cuz|because|though|tho|too|if|or|at|fr|years|pero|en|hoy|this|like|um|uh|yeah|ok|also|i|and)\b)",
+    re.IGNORECASE,
+)
 _OLD_ANYWHERE = re.compile(rf"(?<![\w.$/])(?P<n>{_COUNT})(?:{_OLD})", re.IGNORECASE)
-_AGE_WORD = re.compile(rf"(?<!\w)(?:age|aged|edad)\s*(?:is|es|:|=|of|de)?\s*(?P<n>{_COUNT})(?!\w|[./]\d)", re.IGNORECASE)
-_AT_AGE = re.compile(rf"(?<!\w)(?:at|being|since you(?:['’]re| are)|you(?:['’]re| are|r)|u r|ur)\s+(?:only\s+|just\s+)?(?P<n>{_COUNT})(?=\s*(?:,|you|and|u\b|that|\Z|[.!?]))", re.IGNORECASE)
+_AGE_WORD = re.compile(
+    rf"(?<!\w)(?:age|aged|edad)\s*(?:is|es|:|=|of|de)?\s*(?P<n>{_COUNT})(?!\w|[./]\d)", re.IGNORECASE
+)
+_AT_AGE = re.compile(
+    rf"(?<!\w)(?:at|being|since you(?:['’]re| are)|you(?:['’]re| are|r)|u r|ur)\s+(?:only\s+|just\s+)?(?P<n>{_COUNT})(?=\s*(?:,|you|and|u\b|that|\Z|[.!?]))",
+    re.IGNORECASE,
+)
 _FIRST_PERSON = re.compile(r"(?<!\w)(?:i|im|i['’]m|my|me|mi|soy|tengo|we|our|as a|here)(?!\w)", re.IGNORECASE)
-_OWN = re.compile(r"(?<!\w)(?:(?:i|im|i['’]m|i am|my|mi|soy|tengo|es mi)(?!\w)[^.!?\d=]{0,30}|as an?\s+)\Z", re.IGNORECASE)
-_ASKS_AGE = re.compile(r"(?<!\w)(?:how old (?:are|r) (?:you|u)|how old (?:is|are) your|(?:your|ur) age|what age|cu[aá]ntos a[nñ]os (?:tienes|tiene)|how old is (?:he|she))(?!\w)", re.IGNORECASE)
-_ASKS_BIRTH = re.compile(r"(?<!\w)(?:when(?:['’]?s| is) (?:your|ur) (?:birthday|bday)|date of birth|(?:your|ur) (?:birthday|bday|dob|birth ?date)|when were you born|cu[aá]ndo (?:naciste|es tu cumplea[nñ]os|cumples))(?!\w)", re.IGNORECASE)
+_OWN = re.compile(
+    r"(?<!\w)(?:(?:i|im|i['’]m|i am|my|mi|soy|tengo|es mi)(?!\w)[^.!?\d=]{0,30}|as an?\s+)\Z", re.IGNORECASE
+)
+_ASKS_AGE = re.compile(
+    r"(?<!\w)(?:how old (?:are|r) (?:you|u)|how old (?:is|are) your|(?:your|ur) age|what age|cu[aá]ntos a[nñ]os (?:tienes|tiene)|how old is (?:he|she))(?!\w)",
+    re.IGNORECASE,
+)
+_ASKS_BIRTH = re.compile(
+    r"(?<!\w)(?:when(?:['’]?s| is) (?:your|ur) (?:birthday|bday)|date of birth|(?:your|ur) (?:birthday|bday|dob|birth ?date)|when were you born|cu[aá]ndo (?:naciste|es tu cumplea[nñ]os|cumples))(?!\w)",
+    re.IGNORECASE,
+)
 _FIRST_COUNT = re.compile(rf"(?<![\w./])(?P<n>{_COUNT})(?![\w/]|[.:]\d|\s*[-+*/=^×÷%])", re.IGNORECASE)
 
 
@@ -50,6 +67,20 @@ def _kin_age() -> re.Pattern[str]:
     kin = "|".join(sorted(table()["kin"].split(), key=len, reverse=True))
     return re.compile(
         rf"(?<!\w)(?:my|mi|our)\s+(?:[^\W\d_]+\s+){{0,2}}(?:{kin})(?:\s+(?!is\b|was\b|turn)[^\W\d_]+){{0,2}}?(?:\s+(?:is|es|was|turned|turns|is turning|tiene|cumple|will be|who is|whos|who's)|['’]s)\s+{_FILL}(?P<n>{_COUNT})(?!\w|[./:]\d|\s*[-+*/=^×÷%])",
+        re.IGNORECASE,
+    )
+
+
+_PRONOUN_AGE = re.compile(
+    rf"(?<!\w)(?:he|she|they|y|and|whos|who)(?:\s?['’]?(?:s|re)|\s+is|\s+are|\s+tiene|\s+just turned|\s+turned)\s+{_FILL}(?P<n>{_COUNT})(?!\w|[./:]\d|\s*[-+*/=^×÷%])(?P<old>{_OLD})?",
+    re.IGNORECASE,
+)
+
+
+@cache
+def _kin() -> re.Pattern[str]:
+    return re.compile(
+        rf"(?<!\w)(?:my|mi|our)\s+(?:[^\W\d_]+\s+){{0,2}}(?:{'|'.join(sorted(table()['kin'].split(), key=len, reverse=True))})(?!\w)",
         re.IGNORECASE,
     )
 
@@ -75,32 +106,40 @@ def find(views: Sequence[View], place: int) -> Iterator[Span]:
     yield from _ages(seen, asked)
 
 
-def _inside(seen: View, start: int) -> bool:
-    return seen.problem[0] <= start < seen.problem[1]
-
-
 def _births(seen: View, asked: str) -> Iterator[Span]:
     content = seen.content
-    context = [match for match in contexts.pattern("DATE_OF_BIRTH").finditer(content)]
+    called = contexts.pattern("DATE_OF_BIRTH")
     replied = bool(_ASKS_BIRTH.search(asked))
-    if not context and not replied:
+    if not replied and not called.search(content):
         return
     for match in _date().finditer(content):
         start, end = match.span()
-        before = [c for c in context if 0 <= start - c.end() <= 50]
-        after = [c for c in context if 0 <= c.start() - end <= 26]
+        before = list(called.finditer(content, max(0, start - 60), start))
+        after = list(called.finditer(content, end, min(len(content), end + 36)))
         if not before and not after and not (replied and start < 40):
             continue
-        word = (before or after or [None])[-1]
+        word = before[-1] if before else after[0] if after else None
         weak = word is not None and word[0].lower() in ("turn", "birth")
         bare = match[0].isdigit()
-        if bare and not (word and "born" in word[0].lower() or word and word[0].lower().startswith(("nac", "birth", "dob", "date")) or replied):
+        if bare and not (
+            (word
+            and "born" in word[0].lower())
+            or (word
+            and word[0].lower().startswith(("nac", "birth", "dob", "date")))
+            or replied
+        ):
             continue
-        if numbers.calculated(content, start, end):
+        if calculated(content, start, end):
             continue
-        own = _FIRST_PERSON.search(content) or (word and word[0].lower() not in ("born", "turn", "birth", "birthday"))
+        own = _FIRST_PERSON.search(content) or (
+            word and word[0].lower() not in ("born", "turn", "birth", "birthday")
+        )
         score = 0.85 if own or replied else 0.45
-        if _inside(seen, start) and not (word and start - word.end() < 12 and _FIRST_PERSON.search(content[max(0, word.start() - 20) : word.start()])):
+        if seen.told(start) and not (
+            word
+            and start - word.end() < 12
+            and _FIRST_PERSON.search(content[max(0, word.start() - 20) : word.start()])
+        ):
             score = 0.35
         if weak and not re.search(r"(?i)\bi(?:'ll)? turn|my birth", content):
             score = 0.35
@@ -112,9 +151,17 @@ def _ages(seen: View, asked: str) -> Iterator[Span]:
     for match in _I_AM.finditer(content):
         start, end = match.span("n")
         rest = match.end() if match["old"] else end
-        if re.search(r"(?i)\b(?:if|let|suppose|say|assume|when)\s+\Z", content[max(0, match.start() - 9) : match.start()]) and not match["old"]:
+        if (
+            re.search(
+                r"(?i)\b(?:if|let|suppose|say|assume|when)\s+\Z",
+                content[max(0, match.start() - 9) : match.start()],
+            )
+            and not match["old"]
+        ):
             continue
-        if _NO_AGE.match(content, end) and not (match["old"] and not re.match(r"\s*(?:older|younger|ago|from|away|later|of)", content[rest:])):
+        if _NO_AGE.match(content, end) and not (
+            match["old"] and not re.match(r"\s*(?:older|younger|ago|from|away|later|of)", content[rest:])
+        ):
             continue
         years = _number(match["n"])
         who = match["who"].lower()
@@ -123,27 +170,80 @@ def _ages(seen: View, asked: str) -> Iterator[Span]:
         elif who in ("tengo", "me being", "i was", "i've been", "ive been") or not _CLAUSE.match(content, end):
             score = 0.35
         else:
-            score = 0.75 if 5 <= years <= 20 or "turn" in who or "cumpl" in who or "age" in who or "edad" in who else 0.35
-        yield Span(start, end, "AGE", 0.4 if _inside(seen, start) and not match["old"] else 0.45 if _inside(seen, start) else score, "says how old somebody is")
+            score = (
+                0.75
+                if 5 <= years <= 20 or "turn" in who or "cumpl" in who or "age" in who or "edad" in who
+                else 0.35
+            )
+        yield Span(
+            start,
+            end,
+            "AGE",
+            0.4 if seen.told(start) and not match["old"] else 0.45 if seen.told(start) else score,
+            "says how old somebody is",
+        )
     for match in _kin_age().finditer(content):
         if not _NO_AGE.match(content, match.end("n")):
-            yield Span(*match.span("n"), "AGE", 0.4 if _inside(seen, match.start()) else 0.75, "the age of somebody's relative or friend")
+            yield Span(
+                *match.span("n"),
+                "AGE",
+                0.4 if seen.told(match.start()) else 0.75,
+                "the age of somebody's relative or friend",
+            )
+    kin = _kin().search(content)
+    for match in _PRONOUN_AGE.finditer(content) if kin else ():
+        if (
+            kin
+            and kin.end() <= match.start()
+            and (match["old"] or _CLAUSE.match(content, match.end("n")))
+            and not _NO_AGE.match(content, match.end("n"))
+        ):
+            yield Span(
+                *match.span("n"),
+                "AGE",
+                0.35 if seen.told(match.start()) else 0.65,
+                "the age of somebody's relative or friend",
+            )
     for pattern in (_OLD_ANYWHERE, _AGE_WORD):
         for match in pattern.finditer(content):
             start, end = match.span("n")
-            if re.match(r"(?i)\s*(?:older|younger|ago|from|away|later|of|in)\b", content[match.end() : match.end() + 12]):
+            if re.match(
+                r"(?i)\s*(?:older|younger|ago|from|away|later|of|in)\b", content[match.end() : match.end() + 12]
+            ):
                 continue
             if re.search(r"(?i)\b(?:if|let|suppose|then)\b", content[max(0, start - 60) : start]):
                 continue
-            if numbers.calculated(content, start, start) or re.search(r"[-+*/=]\s*\Z", content[max(0, start - 4) : start]):
+            if calculated(content, start, start) or re.search(r"[-+*/=]\s*\Z", content[max(0, start - 4) : start]):
                 continue
             olds = "old" in match[0].lower() or "y" in match[0][-3:].lower() or pattern is _AGE_WORD
-            own = _OWN.search(content[max(0, start - 40) : start]) or re.match(r"(?i)\s*here\b", content[match.end() : match.end() + 6])
-            yield Span(start, end, "AGE", 0.75 if own and olds and not seen.problem[1] else 0.4, "a number of years that somebody is old")
+            own = _OWN.search(content[max(0, start - 40) : start]) or re.match(
+                r"(?i)\s*here\b", content[match.end() : match.end() + 6]
+            )
+            yield Span(
+                start,
+                end,
+                "AGE",
+                0.75 if own and olds and not seen.problem[1] else 0.4,
+                "a number of years that somebody is old",
+            )
     for match in _AT_AGE.finditer(content):
-        young = 5 <= _number(match["n"]) <= 20 and seen.role != "student" and re.match(r"\s*,?\s*(?:you|u)\b", content[match.end() :])
-        yield Span(*match.span("n"), "AGE", 0.55 if young and not _inside(seen, match.start()) else 0.3, "tells somebody their age")
-    if len(content) < 60 and len(asked) < 90 and _ASKS_AGE.search(asked) and (match := _FIRST_COUNT.search(content)):
+        young = (
+            5 <= _number(match["n"]) <= 20
+            and seen.role != "student"
+            and re.match(r"\s*,?\s*(?:you|u)\b", content[match.end() :])
+        )
+        yield Span(
+            *match.span("n"),
+            "AGE",
+            0.55 if young and not seen.told(match.start()) else 0.3,
+            "tells somebody their age",
+        )
+    if (
+        len(content) < 60
+        and len(asked) < 90
+        and _ASKS_AGE.search(asked)
+        and (match := _FIRST_COUNT.search(content))
+    ):
         yield Span(*match.span("n"), "AGE", 0.85, "answers a question about age")
 
 
@@ -155,5 +255,13 @@ def _number(text: str) -> int:
     units, teens, tens = _ONES.split(), _TEENS.split(), _TENS.split()
     total = 0
     for part in parts:
-        total += units.index(part) + 1 if part in units else teens.index(part) + 10 if part in teens else (tens.index(part) + 2) * 10 if part in tens else 10
+        total += (
+            units.index(part) + 1
+            if part in units
+            else teens.index(part) + 10
+            if part in teens
+            else (tens.index(part) + 2) * 10
+            if part in tens
+            else 10
+        )
     return total

@@ -8,7 +8,7 @@ from functools import cache
 from ipaddress import ip_address
 
 from tamis.pii import contexts, lexicon
-from tamis.pii.detect import numbers
+from tamis.pii.detect.shapes import calculated
 from tamis.pii.spans import Span
 
 _EMAIL = re.compile(r"(?<![\w.+-])[\w.+'-]{1,64}@[^\W_](?:[\w-]{0,62}\.){1,5}[^\W\d_][\w-]{1,30}(?<![-_])")
@@ -21,13 +21,22 @@ _OBFUSCATED = re.compile(
     re.IGNORECASE,
 )
 _TOLD = re.compile(
-    rf"(?:mail|gmail|correo)(?:\s+(?:address|addy))?(?:\s+(?:is|es|its|it's|um|uh)|\s*:)+\s+((?:[^\s@]{{1,30}}\s+){{1,12}}?(?:at|arroba)\s+[^\s@]{{2,30}}(?:\s+(?:dot|punto)\s+[^\W_]{{2,30}}){{1,3}})",
+    r"(?:mail|gmail|correo)(?:\s+(?:address|addy))?(?:\s+(?:is|es|its|it's|um|uh)|\s*:)+\s+((?:[^\s@]{1,30}\s+){1,12}?(?:at|arroba)\s+[^\s@]{2,30}(?:\s+(?:dot|punto)\s+[^\W_]{2,30}){1,3})",
     re.IGNORECASE,
 )
-_PROVIDER = re.compile(r"\b(?:gmail|yahoo|hotmail|outlook|icloud|aol|proton(?:mail)?|live|msn|ymail|googlemail|school|example)\b", re.IGNORECASE)
-_BARE_PROVIDER = re.compile(r"(?<![\w.+@-])([\w.+-]{2,40}(?:\s+at\s+|\s*@\s*)(?:gmail|yahoo|hotmail|outlook|icloud|aol|protonmail))(?![\w.])", re.IGNORECASE)
+_PROVIDER = re.compile(
+    r"\b(?:gmail|yahoo|hotmail|outlook|icloud|aol|proton(?:mail)?|live|msn|ymail|googlemail|school|example)\b",
+    re.IGNORECASE,
+)
+_BARE_PROVIDER = re.compile(
+    r"(?<![\w.+@-])([\w.+-]{2,40}(?:\s+at\s+|\s*@\s*)(?:gmail|yahoo|hotmail|outlook|icloud|aol|protonmail))(?![\w.])",
+    re.IGNORECASE,
+)
 _LINK = re.compile(r"(?<!\w)(?:https?|ftp)://[^\s<>\"`{}|\\^]{3,2000}", re.IGNORECASE)
-_SPOKEN_LINK = re.compile(rf"(?<!\w)[\w-]{{2,40}}(?:\s+dot\s+[\w-]{{2,30}}){{0,3}}\s+dot\s+{_ENDS}(?:\s+slash\s+[\w-]{{1,40}}(?:\s+(?:dash|dot)\s+[\w-]{{1,30}}){{0,4}}){{0,5}}(?!\w)", re.IGNORECASE)
+_SPOKEN_LINK = re.compile(
+    rf"(?<!\w)[\w-]{{2,40}}(?:\s+dot\s+[\w-]{{2,30}}){{0,3}}\s+dot\s+{_ENDS}(?:\s+slash\s+[\w-]{{1,40}}(?:\s+(?:dash|dot)\s+[\w-]{{1,30}}){{0,4}}){{0,5}}(?!\w)",
+    re.IGNORECASE,
+)
 _HANDLE = re.compile(r"(?<![\w.@/\\])@[^\W\d][\w.-]{1,29}")
 _NAME = r"[\w][\w.#-]{2,31}"
 _SITE = r"discord|insta(?:gram)?|ig|snap(?:chat)?|gamer\s?tag|user\s?name|user|handle|roblox|tik\s?tok|twitter|twitch|steam|psn|xbox|fortnite|minecraft|epic(?:\s?games)?|usuario|screen\s?name|github|login|reddit|youtube|yt|finsta|valorant|riot"
@@ -64,7 +73,15 @@ def find(content: str) -> Iterator[Span]:
         for match in _EMAIL.finditer(content):
             yield Span(match.start(), match.end(), "EMAIL_ADDRESS", 0.99, "the form of an e-mail address")
         yield from _handles(content)
-    if "@" in content or "dot" in lower or "arroba" in lower or "punto" in lower or "mail" in lower or "(at)" in lower or "[at]" in lower:
+    if (
+        "@" in content
+        or "dot" in lower
+        or "arroba" in lower
+        or "punto" in lower
+        or "mail" in lower
+        or "(at)" in lower
+        or "[at]" in lower
+    ):
         yield from _obfuscated(content)
     if "." in content:
         yield from _links(content)
@@ -81,7 +98,9 @@ def find(content: str) -> Iterator[Span]:
 
 
 def _obfuscated(content: str) -> Iterator[Span]:
-    mail = contexts.distance("EMAIL_ADDRESS", content, 0, len(content), 0, 0) is not None or contexts.pattern("EMAIL_ADDRESS").search(content)
+    mail = contexts.distance("EMAIL_ADDRESS", content, 0, len(content), 0, 0) is not None or contexts.pattern(
+        "EMAIL_ADDRESS"
+    ).search(content)
     for match in _OBFUSCATED.finditer(content):
         plain = "@" in match[2]
         literal = match[4].strip() == "."
@@ -106,7 +125,7 @@ def _widened(content: str, start: int) -> int:
     """Where the name before a spoken "at" begins: up to three words that are no common words."""
     for _ in range(3):
         before = re.search(r"(?<!\S)([^\W_]{2,20}) \Z", content[max(0, start - 24) : start])
-        if not before or lexicon.kind(lexicon.folded(before[1])) in (lexicon.WORD, lexicon.BOTH):
+        if not before or lexicon.kind(lexicon.folded(before[1])) == lexicon.WORD:
             break
         start -= len(before[0])
     return start
@@ -127,7 +146,10 @@ def _links(content: str) -> Iterator[Span]:
         host, ending, path = match["host"], match["end"], match["path"] or ""
         if ending != ending.lower() and host != host.upper():
             continue
-        if content[max(0, match.start() - 3) : match.start()] == "://" or content[match.start() - 1 : match.start()] == "/":
+        if (
+            content[max(0, match.start() - 3) : match.start()] == "://"
+            or content[match.start() - 1 : match.start()] == "/"
+        ):
             continue
         www = host.lower().startswith("www.")
         if not path and not www and (ending in contexts.words("top_level_words") or host.split(".")[0].isdigit()):
@@ -163,10 +185,14 @@ def _named(content: str) -> Iterator[Span]:
         name = match["name"].rstrip(".-")
         said = bool(match["is"].strip())
         start = match.start("name")
-        if not any(map(str.isalpha, name)) or numbers.calculated(content, start, start + len(name)):
+        if not any(map(str.isalpha, name)) or calculated(content, start, start + len(name)):
             continue
-        if _odd(name) or (said and not any(lexicon.kind(lexicon.folded(part)) == lexicon.WORD for part in name.split())):
-            yield Span(start, start + len(name), "USERNAME", 0.85 if said else 0.65, "follows the name of a site or game")
+        if _odd(name) or (
+            said and not any(lexicon.kind(lexicon.folded(part)) == lexicon.WORD for part in name.split())
+        ):
+            yield Span(
+                start, start + len(name), "USERNAME", 0.85 if said else 0.65, "follows the name of a site or game"
+            )
     for match in _ON_SITE.finditer(content):
         if _odd(match[1]):
             yield Span(match.start(1), match.end(1), "USERNAME", 0.75, "a name on a site or in a game")
@@ -189,16 +215,26 @@ def _odd(name: str) -> bool:
     letters = any(letter.isalpha() for letter in name)
     inner = name[1:]
     mixed = inner != inner.lower() and inner != inner.upper()
-    return letters and (any(c.isdigit() or c in "_#" for c in name) or "." in name.strip(".") or mixed or " underscore " in name)
+    return letters and (
+        any(c.isdigit() or c in "_#" for c in name) or "." in name.strip(".") or mixed or " underscore " in name
+    )
 
 
 def _ipv4(content: str) -> Iterator[Span]:
     for match in _IPV4.finditer(content):
         if any(int(part) > 255 or (len(part) > 1 and part[0] == "0") for part in match[0].split(".")):
             continue
-        version = _VERSION.search(content[max(0, match.start() - 14) : match.start()]) or re.match(r"(?i)\W*(?:the\s|is\s)?(?:version|release)", content[match.end() : match.end() + 18])
+        version = _VERSION.search(content[max(0, match.start() - 14) : match.start()]) or re.match(
+            r"(?i)\W*(?:the\s|is\s)?(?:version|release)", content[match.end() : match.end() + 18]
+        )
         context = contexts.distance("IP_ADDRESS", content, *match.span()) is not None
-        yield Span(match.start(), match.end(), "IP_ADDRESS", 0.2 if version else 0.95 if context else 0.8, "four parts of an IP address")
+        yield Span(
+            match.start(),
+            match.end(),
+            "IP_ADDRESS",
+            0.2 if version else 0.95 if context else 0.8,
+            "four parts of an IP address",
+        )
 
 
 def _ipv6(content: str) -> Iterator[Span]:

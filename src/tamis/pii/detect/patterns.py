@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tamis.pii.detect import dates, net, numbers, places
-from tamis.pii.detect.cues import View
+from tamis.pii.detect import dates, net, numbers, places, spoken
+from tamis.pii.detect.views import View
 from tamis.pii.spans import Span
 
 
 def find(views: Sequence[View]) -> list[list[Span]]:
     """The spans of each message that have a shape, those below the threshold too."""
-    pieces = numbers.split([(seen.role, seen.content) for seen in views])
+    pieces = spoken.split([(seen.role, seen.content) for seen in views])
     found = []
     for place, seen in enumerate(views):
         spans = [*net.find(seen.content), *numbers.find(seen.content), *pieces.get(place, ())]

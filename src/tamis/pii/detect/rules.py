@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Sequence
 
-from tamis.pii.detect import cues, patterns, people
+from tamis.pii.detect import patterns, people, views
 from tamis.pii.sessions import Session
-from tamis.pii.spans import Span
+from tamis.pii.spans import Span, settled
 
 
 class RulesDetector:
@@ -28,14 +29,21 @@ class RulesDetector:
 
     def detect(self, session: Session) -> list[list[Span]]:
         """The spans of each message, in order; those that score below the threshold too."""
-        views = cues.views(session)
-        named = people.find(views, self._roster, self.threshold)
-        structured = patterns.find(views)
-        return [sorted(_apart(names, others, self.threshold)) for names, others in zip(named, structured, strict=True)]
+        seen = views.views(session)
+        named = people.find(seen, self._roster, self.threshold)
+        structured = patterns.find(seen)
+        return [
+            sorted(_apart(names, others, self.threshold)) for names, others in zip(named, structured, strict=True)
+        ]
 
 
 def _apart(names: list[Span], others: list[Span], threshold: float) -> list[Span]:
     """Names and other spans of a message; a name inside an address or a school that counts is a part of it."""
-    firm = [span for span in others if span.score >= threshold]
-    kept = [name for name in names if not any(span.start <= name.start and name.end <= span.end for span in firm)]
+    firm = settled(others, threshold)
+    starts = [span.start for span in firm]
+    kept = []
+    for name in names:
+        at = bisect_right(starts, name.start) - 1
+        if at < 0 or firm[at].end < name.end:
+            kept.append(name)
     return kept + others

@@ -1,0 +1,55 @@
+"""How much speaks for a word as a name: what cues, the word lists and the casing say together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from math import prod
+
+from tamis.pii import lexicon
+from tamis.pii.detect.naming import Candidate
+from tamis.pii.detect.views import View, capital, table, words
+from tamis.pii.lexicon import BOTH, UNKNOWN
+
+_MOST_CUES = 6
+
+
+@dataclass
+class Known:
+    """What speaks for one word as somebody's name.
+
+    Attributes:
+        weights: The weight of each cue.
+        prior: What the word lists say.
+        real: Whether a cue speaks for a person of the chat.
+        reason: The reason of its heaviest cue.
+    """
+
+    weights: list[float] = field(default_factory=list)
+    prior: float = 0.0
+    real: bool = False
+    reason: str = ""
+
+    def add(self, weight: float) -> None:
+        """Takes a cue in; only the heaviest count, so that a name said a thousand times is no surer than one said often."""
+        self.weights = sorted((*self.weights, weight), reverse=True)[:_MOST_CUES]
+
+    def score(self) -> float:
+        """How sure one may be, all cues together."""
+        return 1 - (1 - self.prior) * prod(1 - weight for weight in self.weights)
+
+
+def prior(seen: View, place: int) -> float:
+    """What the word lists and the casing say for a token, before any cue."""
+    token = seen.tokens[place]
+    kind = lexicon.kind(token.key)
+    weights: dict[str, float] = table()["lists"]
+    if kind == UNKNOWN and capital(token) and not seen.shouted:
+        return weights["first_capital" if place in seen.heads else "capital"]
+    if kind == BOTH and not (capital(token) and place not in seen.heads):
+        return 0.0
+    return weights[kind]
+
+
+def impersonal(seen: View, candidate: Candidate) -> bool:
+    """Whether a message has numbers and nobody in it but third persons, as a word problem has."""
+    return seen.numbers and not seen.personal and candidate.cue.removesuffix("_together") not in words("addressed")

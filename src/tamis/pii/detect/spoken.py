@@ -1,0 +1,116 @@
+"""Digits that people read out, and phone numbers that they send in pieces."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from tamis.pii import contexts
+from tamis.pii.detect.shapes import calculated, digits_of
+from tamis.pii.spans import Span
+
+_SPOKEN = {
+    "zero": "0", "oh": "0", "o": "0", "one": "1", "two": "2", "three": "3", "four": "4", "five": "5", "six": "6", "seven": "7",
+    "eight": "8", "nine": "9", "cero": "0", "uno": "1", "dos": "2", "tres": "3", "cuatro": "4", "cinco": "5", "seis": "6", "siete": "7",
+    "ocho": "8", "nueve": "9", "ten": "10", "eleven": "11", "twelve": "12", "thirteen": "13", "fourteen": "14", "fifteen": "15",
+    "sixteen": "16", "seventeen": "17", "eighteen": "18", "nineteen": "19", "twenty": "2_", "thirty": "3_", "forty": "4_", "fifty": "5_",
+    "sixty": "6_", "seventy": "7_", "eighty": "8_", "ninety": "9_", "hundred": "00",
+}  # fmt: skip
+DIGIT_WORD = r"(?:(?:double|triple|doble)\s+)?(?:" + "|".join(sorted(_SPOKEN, key=len, reverse=True)) + ")"
+_BETWEEN = r"[\s,.\-–…]{1,4}(?:(?:um+|uh+|er|like|and|then|y|dash|hyphen|space|area code|luego)[\s,.…]{1,4}){0,2}"
+_SAID = re.compile(
+    rf"(?<!\w)(?:{DIGIT_WORD}|\d{{1,4}})(?:{_BETWEEN}(?:{DIGIT_WORD}|\d{{1,4}})){{2,19}}(?!\w)", re.IGNORECASE
+)
+WORDS = re.compile(rf"(?<!\w){DIGIT_WORD}(?!\w)", re.IGNORECASE)
+
+
+class Said(NamedTuple):
+    """Digits that are read out: where they stand, which, and how many of them are words."""
+
+    start: int
+    end: int
+    digits: str
+    words: int
+
+
+def said(content: str) -> Iterator[Said]:
+    """Digits that are read out: where, which, and how many of them are words."""
+    for match in _SAID.finditer(content):
+        digits, words = "", 0
+        for part in re.finditer(rf"{DIGIT_WORD}(?!\w)|\d+", match[0], re.IGNORECASE):
+            text = part[0].lower()
+            if text.isdigit():
+                digits += text
+                continue
+            words += 1
+            *times, word = text.split()
+            value = _SPOKEN[word]
+            if digits.endswith("_"):
+                digits = digits[:-1] + ("0" if len(value) > 1 else "")
+            digits += value * ({"double": 2, "doble": 2, "triple": 3}[times[0]] if times else 1)
+        yield Said(match.start(), match.end(), digits.replace("_", "0"), words)
+
+
+_PIECE = re.compile(r"[+(]{0,2}\d(?:[ ().\-–]{0,3}\d){1,9}(?!\w)")
+_RUN = re.compile(r"[+(]{0,2}\d(?:[ ().\-–]{0,3}\d){0,20}(?!\w)")
+_LEAD = re.compile(
+    r"\W*(?:(?:and|then|um+|uh+|the|rest|is|last|four|dash|y|luego|ends|in|with|its|it's|thats|ok|so|finish|starts|first|part|second|half|other|next|1|2)\b\W+){0,5}",
+    re.IGNORECASE,
+)
+
+
+def split(messages: Sequence[tuple[str, str]]) -> dict[int, list[Span]]:
+    """Phone numbers that somebody sends in pieces: the message's place -> the spans of its piece."""
+    found: dict[int, list[Span]] = {}
+    open_pieces: dict[str, list[tuple[int, int, int, int]]] = {}
+    for index, (role, content) in enumerate(messages):
+        pieces = open_pieces.get(role)
+        if pieces and index - pieces[-1][0] <= 4:
+            lead = _LEAD.match(content)
+            piece = _piece(content, lead.end() if lead else 0)
+            if piece and not calculated(content, piece[0], piece[1]):
+                pieces.append((index, *piece))
+                total = sum(item[3] for item in pieces)
+                if 7 <= total <= 12:
+                    for place, start, end, _ in pieces:
+                        span = Span(start, end, "PHONE_NUMBER", 0.8, "a piece of a phone number sent in pieces")
+                        if span not in found.setdefault(place, []):
+                            found[place].append(span)
+                if total >= 10:
+                    del open_pieces[role]
+                continue
+        piece = _first_piece(content)
+        if piece:
+            open_pieces[role] = [(index, *piece)]
+    return found
+
+
+def _first_piece(content: str) -> tuple[int, int, int] | None:
+    """The piece of a phone number that a message announces: its only number, too short for a whole one."""
+    if len(content) > 160 or not contexts.pattern("PHONE_NUMBER").search(content):
+        return None
+    found = [match for match in _RUN.finditer(content)]
+    if len(found) != 1:
+        if found or not (spoken := list(said(content))):
+            return None
+        start, end, digits, _ = spoken[-1]
+        return (
+            (start, end, len(digits)) if 3 <= len(digits) <= 6 and not content[end:].strip(" .,-–…!:)") else None
+        )
+    start, end = found[0].span()
+    size = len(digits_of(found[0][0]))
+    announced = len(content) < 60 or not content[end:].strip(" .,-–…!:)")
+    return (start, end, size) if 3 <= size <= 6 and announced and not calculated(content, start, end) else None
+
+
+def _piece(content: str, start: int) -> tuple[int, int, int] | None:
+    """A piece of a number that begins at a place: start, end, how many digits."""
+    match = _PIECE.match(content, start)
+    if match:
+        size = len(digits_of(match[0]))
+        return (match.start(), match.end(), size) if 2 <= size <= 8 else None
+    spoken = next(iter(said(content[start : start + 120])), None)
+    if spoken and spoken.start == 0 and 2 <= len(spoken.digits) <= 8 and spoken.words:
+        return start, start + spoken.end, len(spoken.digits)
+    return None
