@@ -10,7 +10,7 @@ export HF_HUB_OFFLINE := 1
 export OMP_NUM_THREADS := 1
 export TOKENIZERS_PARALLELISM := false
 
-.PHONY: help setup demo test test-slow style bench ranking clean
+.PHONY: help setup demo test test-slow style bench ranking detection detector clean
 .DEFAULT_GOAL := help
 
 help: ## show this
@@ -22,7 +22,7 @@ demo: $(VENV)/.ready-for-the-demo ## embed, rank, cut and load real rows with a 
 	$(bin)/python -m tamis.demo demo-run
 
 test: $(VENV)/.ready-for-tests ## run all tests
-	$(bin)/python -m pytest
+	$(bin)/python -m pytest -n 2 --dist worksteal
 
 test-slow: $(VENV)/.ready-for-tests ## run the tests that take minutes
 	$(bin)/python -m pytest -m slow
@@ -42,6 +42,19 @@ ranking: $(VENV)/.ready-for-tests ## the study of the ranking, on ../shared/data
 	$(bin)/python -c "import bm25s" || $(bin)/python -m pip install --quiet --no-deps bm25s==0.3.16
 	$(bin)/python benchmarks/ranking.py --full --keep
 	$(bin)/python benchmarks/tables.py
+
+# Real text is measured on where it is there: ../shared/data.
+REAL := $(if $(wildcard ../shared/data),--gold dev=../shared/data/pii/dev.jsonl --mathdial ../shared/data/mathdial/test.jsonl --gsm8k ../shared/data/gsm8k/test.jsonl)
+detection: $(VENV)/.ready-for-tests ## put the detectors of personal data side by side
+	$(bin)/python evaluation/run_detection.py --config evaluation/detection.yaml $(REAL) --output_dir evaluation/results
+	$(bin)/python evaluation/run_segments.py
+	$(bin)/python benchmarks/redact.py --keep
+	$(bin)/python benchmarks/tables.py
+
+detector: $(VENV)/.ready-for-tests ## train the token model and the reviewer that come with tamis (half an hour)
+	$(bin)/accelerate launch --config_file training/accelerate_configs/cpu_2.yaml training/train_pii_detector.py \
+		--config training/recipes/pii_detector.yaml --output_dir run/pii/detector
+	$(bin)/python training/train_pii_reviewer.py --model run/pii/detector/model --output_dir run/pii/detector/model
 
 clean: ## remove what the demo and the tools wrote (the environment stays)
 	rm -rf demo-run bench-run dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -138,6 +138,26 @@ def device_table(result: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
+def redact_table(result: dict[str, Any]) -> str:
+    """The lines of the tables of `redact.py`."""
+    names = {
+        "presidio": "Presidio, `BatchAnalyzerEngine`",
+        "rules": "rules + guard",
+        "model": "token model + guard",
+    }
+    goals = {"rules": ">= 5", "model": ">= 0.4"}
+    size = f"{result['messages']:,} messages, {result['sessions']:,} sessions"
+    lines = [f"| {size} | messages per CPU second | against Presidio | range | goal |", "|---|---|---|---|---|"]
+    for name, part in result["systems"].items():
+        cells = (names.get(name, name), part["messages_per_cpu_second"], part["ratio_to_presidio"])
+        lines.append(
+            f"| {' | '.join(map(str, cells))} | {' to '.join(map(str, part['range']))} | {goals.get(name, '')} |"
+        )
+    lines += ["", "| sessions that `tamis redact` reads | peak memory, MiB |", "|---|---|"]
+    lines += [f"| {int(number):,} | {peak} |" for number, peak in result["peak_memory_mb"].items()]
+    return "\n".join([*lines, f"| load average | {result['load_average']} |"])
+
+
 def rendered(text: str) -> str:
     """The README's text with every table made from its result file, where there is one."""
     tables = {
@@ -148,6 +168,7 @@ def rendered(text: str) -> str:
         "score": score_table,
         "score_highest": score_highest_table,
         "ranking": ranking_table,
+        "redact": redact_table,
     }
     for name, table in tables.items():
         file = HERE / "results" / f"{name}.json"

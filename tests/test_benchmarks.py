@@ -321,3 +321,21 @@ def test_the_study_says_so_where_its_data_is_absent(tmp_path: Path) -> None:
     ]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert done.stdout.count("\n") == 1 and "is not there" in done.stdout and not (tmp_path / "w").exists()
+
+
+def test_redact_compares_with_presidio_and_weighs_two_sizes(tmp_path: Path) -> None:
+    lines = [{"sequence_id": i, "role": "student", "content": f"hi Ana, x = {i}"} for i in range(3)]
+    rows = tmp_path / "sessions.jsonl"
+    rows.write_text(json.dumps({"session_id": "s", "messages": lines}) + "\n")
+    flags = ["--repeats", "1", "--memory", "2", "4", "--detector", "rules", "--dataset_name", rows]
+    command = [sys.executable, BENCHMARKS / "redact.py", "--format", "json", *flags]
+    result = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+    assert (result["sessions"], result["messages"]) == (1, 3)
+    assert result["systems"]["presidio"]["ratio_to_presidio"] == 1 and {*result["systems"]} == {
+        "presidio",
+        "rules",
+    }
+    assert all(part["messages_per_cpu_second"] > 0 for part in result["systems"].values())
+    assert {*result["peak_memory_mb"]} == {"2", "4"} and all(
+        30 < mb < 2000 for mb in result["peak_memory_mb"].values()
+    )

@@ -728,3 +728,19 @@ def test_any_conversation_in_any_window(exchanges: list[tuple[str, str]], max_le
     begin = min(len(whole.input_ids) - max_length, first - 1)
     assert cut.flags == ("truncated",) and len(cut.input_ids) == max_length
     assert is_slice(cut, whole, begin) and cut.response_mask[first - begin]
+
+
+@pytest.mark.parametrize(
+    ("template", "ends"),
+    [
+        (
+            f"{tiny.CHATML}{{% if add_generation_prompt %}}<|im_start|>assistant\n{{% endif %}}",
+            "<|im_start|>assistant\n",
+        ),
+        (None, "User: question\n\nAssistant:"),
+    ],
+)
+def test_a_prompt_ends_where_the_answer_begins(template: str | None, ends: str) -> None:
+    tokenizer = tiny.tokenizer(template)
+    ids = ChatRenderer(tokenizer).prompt(chat("question"))
+    assert tokenizer.decode(ids).endswith(ends)

@@ -59,7 +59,8 @@ def test_the_commands_run_as_printed(after_the_commands: Path) -> None:
     made = {path.name for path in (after_the_commands / "run").iterdir()}
     steps = {"index", "scores", "selection", "report", "dataset"}
     more = {"two-sources", "harder", "as-json", "contrast", "repeated", "whole", "thirteen", "anew"}
-    assert made == steps | more
+    chat = {"chat", "redacted", "segments", "surrogates", "private-map.jsonl", "restored", "audit", "risk"}
+    assert made == steps | more | chat
     assert not (after_the_commands / "cost").exists(), "a dry run writes nothing"
 
 

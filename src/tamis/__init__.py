@@ -19,8 +19,10 @@ if TYPE_CHECKING:
     from tamis.hub.publish import publish
     from tamis.influence.scores import score
     from tamis.metrics.ranking import auroc
+    from tamis.pii.audit import deid_audit
+    from tamis.pii.certify import certify
     from tamis.pii.reading import read_sessions
-    from tamis.pii.recipe import RedactRecipe, RestoreRecipe
+    from tamis.pii.recipe import DeidAuditRecipe, RedactRecipe, RestoreRecipe
     from tamis.pii.redact import redact
     from tamis.pii.restore import restore
     from tamis.recipe import (
@@ -40,6 +42,7 @@ __version__ = "0.1.0"
 
 _HOME = {
     "ChatRenderer": "tamis.chat",
+    "DeidAuditRecipe": "tamis.pii.recipe",
     "DownloadRecipe": "tamis.recipe",
     "EmbedRecipe": "tamis.recipe",
     "ExportRecipe": "tamis.recipe",
@@ -54,6 +57,8 @@ _HOME = {
     "UsageError": "tamis.errors",
     "WorkError": "tamis.errors",
     "auroc": "tamis.metrics.ranking",
+    "certify": "tamis.pii.certify",
+    "deid_audit": "tamis.pii.audit",
     "download": "tamis.hub.download",
     "embed": "tamis.gradients.embed",
     "estimate": "tamis.gradients.embed",

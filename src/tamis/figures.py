@@ -198,3 +198,37 @@ def _short(name: str) -> str:
     """The name with its middle left out where it is long: both ends tell names apart."""
     half = _LABEL // 2
     return name if len(name) <= _LABEL else f"{name[: half - 1]}…{name[-half:]}"
+
+
+def privacy_and_utility(points: Sequence[tuple[str, float, float]]) -> Picture:
+    """Detectors by what they hide and what they leave alone; the best stand at the top right.
+
+    Args:
+        points: Of each detector its name, the share of personal characters that it hides, and the share of maths
+            messages that it leaves as they were.
+    """
+
+    def draw(axes: Axes, colours: Palette) -> None:
+        order = sorted(range(len(points)), key=lambda i: (-points[i][2], -points[i][1]))
+        for slot, i in enumerate(order):
+            name, hidden, left = points[i]
+            axes.plot(hidden, left, "o", color=colours.kept, markersize=8)
+            axes.annotate(
+                name,
+                (hidden, left),
+                (1.03, 1 - (slot + 0.5) / len(points)),
+                textcoords="axes fraction",
+                color=colours.ink,
+                fontsize=9.5,
+                verticalalignment="center",
+                parse_math=False,
+                annotation_clip=False,
+                arrowprops={"arrowstyle": "-", "color": colours.plain, "linewidth": 0.7, "relpos": (0, 0.5)},
+            )
+        for axis in (axes.xaxis, axes.yaxis):
+            axis.set_major_formatter(PercentFormatter(1, decimals=0, symbol=" %"))
+        axes.margins(0.08)
+        axes.set_xlabel("privacy: personal characters hidden")
+        axes.set_ylabel("utility: maths messages left alone")
+
+    return _picture(draw, max(3.6, 1.6 + 0.3 * len(points)))

@@ -9,8 +9,8 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from tamis.errors import WorkError, missing_extra
-from tamis.names import printable
-from tamis.pii.recipe import REMEDY, RedactRecipe, RestoreRecipe, SegmentRecipe
+from tamis.pii import verbs as pii
+from tamis.pii.recipe import DeidAuditRecipe, RedactRecipe, RestoreRecipe, SegmentRecipe
 from tamis.recipe import (
     DownloadRecipe,
     EmbedRecipe,
@@ -223,59 +223,6 @@ def _download(recipe: DownloadRecipe) -> Report:
     }
 
 
-def _redact(recipe: RedactRecipe) -> Report:
-    from tamis.pii.redact import redact
-
-    lines: list[str] = []
-    done = redact(recipe, explain=lines.append if recipe.explain else None)
-    found = sum(done.labels.values())
-    return {
-        "wrote": recipe.output_dir,
-        "file": str(done.file),
-        "messages": done.messages,
-        "spans": found,
-        "by_label": dict(done.labels.most_common()),
-        "kept_by_the_maths_guard": done.guarded,
-        "text_columns_not_scanned": done.unscanned,
-        **({"not_ready_to_publish": REMEDY} if done.unscanned else {}),
-        **({"explained": [printable(line) for line in lines]} if recipe.explain else {}),
-    }
-
-
-def _restore(recipe: RestoreRecipe) -> Report:
-    from tamis.pii.restore import restore
-
-    done = restore(recipe)
-    return {
-        "wrote": recipe.output_dir,
-        "file": str(done.file),
-        "restored": done.restored,
-        "not_restored": done.left,
-    }
-
-
-def _segment(recipe: SegmentRecipe) -> Report:
-    from tamis.pii.segments import write_segments
-
-    done = write_segments(recipe)
-    return {
-        "wrote": recipe.output_dir,
-        "sessions": done.sessions,
-        "maths": f"{done.maths} of {done.messages} messages, in {done.segments} segments",
-        "session": printable(done.shown.session_id),
-        "messages_with_density": [
-            f"{one.sequence_id:>4}  {found.label:9}  {found.density:.2f}  {one.role}: {_cut(one.content)}"
-            for one, found in zip(done.shown, done.shown_labels, strict=True)
-        ],
-    }
-
-
-def _cut(text: str, width: int = 90) -> str:
-    """A text's beginning, in one line."""
-    line = " ".join(text.split())
-    return printable(line if len(line) <= width else f"{line[: width - 1]}…") if line else ""
-
-
 def _hub(recipe: HubRecipe) -> Iterator[Report]:
     from pathlib import Path
 
@@ -294,12 +241,15 @@ VERBS = {
         ReportRecipe, _report, "a selection -> a page that says what was removed, and how sure that is"
     ),
     "export": Verb(ExportRecipe, _export, "a selection -> a folder that load_dataset reads at any ratio"),
-    "segment": Verb(SegmentRecipe, _segment, "tutoring sessions -> which messages are maths, and how dense"),
+    "deid-audit": Verb(
+        DeidAuditRecipe, pii.deid_audit, "a redacted corpus -> what was redacted wrongly, missed, and may remain"
+    ),
+    "segment": Verb(SegmentRecipe, pii.segment, "tutoring sessions -> which messages are maths, and how dense"),
     "publish": Verb(PublishRecipe, _publish, "a folder -> one release on the Hub, whole or not at all", "folder"),
     "release": Verb(ReleaseRecipe, _release, "a manifest -> every release of a project, in order"),
     "download": Verb(DownloadRecipe, _download, "a published data set -> what any ratio leaves of it", "repo_id"),
-    "redact": Verb(RedactRecipe, _redact, "sessions or text -> the same without personal data, and its spans"),
-    "restore": Verb(RestoreRecipe, _restore, "what redact encrypted or gave surrogates -> as it was"),
+    "redact": Verb(RedactRecipe, pii.redact, "sessions or text -> the same without personal data, and its spans"),
+    "restore": Verb(RestoreRecipe, pii.restore, "what redact encrypted or gave surrogates -> as it was"),
     "hub": Verb(HubRecipe, _hub, "a folder -> a Hub on 127.0.0.1 that the real clients talk to"),
     "verify": Verb(VerifyRecipe, _verify, "a gradient index -> whether it is whole; writes nothing", "index"),
 }

@@ -59,7 +59,7 @@ class Commands:
     """Runs `tamis` command lines as a client of one hub."""
 
     def __init__(self, hub: LoopbackHub, home: Path, **env: str) -> None:
-        self.hub, self._home = hub, home
+        self.hub, self.home = hub, home
         self._logs: dict[int, Path] = {}
         home.mkdir(parents=True, exist_ok=True)
         base = {name: value for name, value in os.environ.items() if not name.startswith("HF_")}
@@ -77,7 +77,7 @@ class Commands:
     def start(self, *arguments: object, token: str | None = None, **env: str) -> int:
         """Begins a command line, with more in its environment if asked; its process."""
         key = self.hub.write_token if token is None else token
-        log = self._home / f"log-{len(self._logs)}"
+        log = self.home / f"log-{len(self._logs)}"
         asked = {"arguments": [str(one) for one in arguments], "log": str(log), "env": {"HF_TOKEN": key, **env}}
         process = self._ask(asked)
         self._logs[process] = log

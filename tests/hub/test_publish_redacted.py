@@ -67,3 +67,21 @@ def test_restored_text_stops_a_release_wherever_it_lies(commands: Commands, repo
     folder = redacted(commands, tmp_path, "--operator", "encrypt", "--keep_columns", "title", *key)
     commands.done("restore", "--dataset_name", folder, "--output_dir", folder / "back", *key)
     assert "holds personal data that was restored" in commands.refused(2, "publish", folder, "--repo_id", repo)
+
+
+def test_a_data_set_on_the_hub_is_streamed_and_leaves_nothing_in_a_cache(
+    commands: Commands, repo: str, tmp_path: Path
+) -> None:
+    folder = tmp_path / "private"
+    folder.mkdir()
+    pq.write_table(pa.table({"text": ["hi my name is zebulonia", "3 + 4 = 7"]}), folder / "redacted.parquet")
+    (folder / "README.md").write_text(
+        join({"license": "mit", "tags": ["tamis"], "configs": [CONFIG]}, "# Chats\n")
+    )
+    commands.done("publish", folder, "--repo_id", repo)
+    done = commands.done("redact", "--dataset_name", repo, "--output_dir", tmp_path / "out")
+    assert pq.read_table(done["file"])["text"].to_pylist() == ["hi my name is <PERSON>", "3 + 4 = 7"]
+    kept = [path for path in commands.home.rglob("*") if path.is_file() and b"zebulonia" in path.read_bytes()]
+    assert kept == []
+    said = commands.refused(2, "redact", "--dataset_name", f"{repo}-none", "--output_dir", tmp_path / "none")
+    assert f"{repo}-none: cannot be read" in said

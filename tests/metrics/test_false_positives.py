@@ -19,7 +19,7 @@ def annotated(name: str, *gold: bool) -> Annotated:
     return Annotated(Session(name, lines), tuple((NAME,) if known else () for known in gold))
 
 
-# Two sessions of 10 messages, a name in one of them each; one is found, one missed; 4 false spans, 3 in clean ones.
+# Two sessions of 10 messages, one with a name in each; one is found, one missed; 4 false spans, 3 in clean ones.
 GOLD = [annotated("a", True, *[False] * 9), annotated("b", True, *[False] * 9)]
 FOUND = [
     [[NAME, FALSE], [FALSE], [FALSE], *[[]] * 7],

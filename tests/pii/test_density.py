@@ -90,6 +90,7 @@ def test_every_strand_has_terms_and_no_term_is_more_than_its_list_says() -> None
         assert {*strand} <= {"sure", "likely", "hint"} and all(strand.values())
 
 
-def test_a_message_of_a_million_characters_takes_no_longer_than_its_length() -> None:
-    text = "a-" * 200_000 + "x." * 100_000 + "solve it " * 20_000
+def test_long_runs_that_only_begin_like_an_address_come_to_an_end() -> None:
+    """A pattern that looks at each place as far as the end would take hours."""
+    text = "a-" * 50_000 + "x." * 20_000 + "solve it " * 5_000
     assert 0 < density([text])[0] < 1 and np.isfinite(density([text] * 2)).all()

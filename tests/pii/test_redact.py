@@ -184,6 +184,25 @@ def test_thresholds_of_labels_win(made: Made) -> None:
     assert made("a.txt", SAID[0].encode(), threshold=["1", "PERSON=.9"]).labels == {"PERSON": 1}
 
 
+def test_tags_are_never_detected(made: Made) -> None:
+    tag_like = Words({"person|[<>]": "PERSON"})
+    done = made("a.txt", b"a person <PERSON> x<PERSON:0123456789abcdef>=3", tag_like)
+    assert done.file.read_bytes() == b"a <PERSON> <PERSON> x<PERSON:0123456789abcdef>=3"
+
+
+class Strict(Words):
+    """Cannot take what UTF-8 cannot."""
+
+    def detect(self, session: Session) -> list[list[Span]]:
+        assert all(message.content.encode() for message in session)
+        return super().detect(session)
+
+
+def test_half_a_surrogate_pair_reaches_no_detector_and_is_not_lost(made: Made) -> None:
+    done = made("a.jsonl", b'{"text": "half \\ud83d jamal"}\n', Strict(PEOPLE.labels))
+    assert done.file.read_bytes() == b'{"text": "half \\ud83d <PERSON>"}\n'
+
+
 class Shy:
     """Sees a name only where the one before it is gone."""
 
@@ -219,15 +238,19 @@ def test_text_columns_that_nobody_looked_at_are_listed(made: Made) -> None:
         "at": {"x": "y"},
     }
     row["messages"][0] |= {"speaker": "Jamal", "role": "student"}
+    row["messages"][0]["spans"][0] |= {"text": SAID[0][3:15], "note": "his name"}
+    row["messages"][1]["spans"] = [[0, 2, "PERSON"]]
+    row["entities"] = [{"text": "Jamal"}]  # of no message
     content = jsonl([row])
     done = made("a.jsonl", content)
-    assert done.unscanned == ["at.x", "messages.speaker", "phone", "source", "title"]
+    listed = ["at.x", "entities.text", "messages.spans.note", "messages.speaker", "phone", "source", "title"]
+    assert done.unscanned == listed
     facts = yaml.safe_load((done.folder / "run.yaml").read_text())["provenance"]
     assert facts["unscanned"] == done.unscanned
     named = {
         "scan_columns": ["title", "messages.speaker"],
-        "drop_columns": ["phone", "at"],
-        "keep_columns": ["source"],
+        "drop_columns": ["phone", "at", "entities"],
+        "keep_columns": ["source", "messages.spans.note"],
     }
     done = made("a.jsonl", content, **named)
     (new,) = rows(done.file)

@@ -54,6 +54,7 @@ def test_the_centroid_runs_so_that_a_neighbour_lets_the_next_one_in() -> None:
     assert np.cos(1.2) < 0.5 < np.cos(1.2 - 0.45)
     assert numbers("3 + 4 = 7", "far") == [0, None]
     assert numbers("3 + 4 = 7", "near", "far") == [0, 0, 0]
+    assert numbers("far", "near", "3 + 4 = 7") == [0, 0, 0]
 
 
 def test_segments_that_meet_are_one_and_others_are_not() -> None:

@@ -190,6 +190,12 @@ def test_no_name_is_invented_that_stands_in_the_session() -> None:
     assert new.isdisjoint({"ana", "ben", "cleo", "dan", "ito", "moss", "anna", "has", "apples"}) and len(new) == 6
 
 
+def test_a_name_gives_way_to_one_that_stands_in_the_session() -> None:
+    first = one("PERSON", "Ana")
+    made = Surrogates(KEY).session("s", [("PERSON", "Ana")], [f"{first.lower()} has 3 apples"])
+    assert made.replace("PERSON", "Ana") not in ("Ana", first)
+
+
 def test_names_of_other_scripts_stay_in_their_script() -> None:
     assert re.fullmatch(r"[а-яё]+", one("PERSON", "иван"), re.IGNORECASE)
     assert re.fullmatch(r"[\u0600-\u06ff]+", one("PERSON", "محمد"))

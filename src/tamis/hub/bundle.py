@@ -25,6 +25,8 @@ _RUN = "run.yaml"
 _UNSAFE_WEIGHTS = (".bin", ".pt", ".pth", ".pkl", ".pickle", ".ckpt")
 _TOKEN = re.compile(rb"\bhf_[A-Za-z0-9]{16,}")
 _TEXT_BYTES = 1 << 20
+# What `tamis.pii.private` writes into every line of a file that holds text of people.
+_PRIVATE = re.compile(rb'"private"\s*:\s*"tamis: holds text of people')
 
 
 @dataclass(frozen=True)
@@ -171,6 +173,11 @@ def _refuse(path: Path, repo_type: str) -> None:
         raise UsageError(f"{path}: is not a plain file; publish what it points to")
     if repo_type == "model" and path.suffix in _UNSAFE_WEIGHTS:
         raise UsageError(f"{path}: weights are published as safetensors only; save them so, and remove it")
+    with path.open("rb") as stream:
+        if _PRIVATE.search(stream.read(_TEXT_BYTES)):
+            raise UsageError(
+                f"{path}: holds text of people for review, which is never uploaded; take it elsewhere"
+            )
     if path.stat().st_size <= _TEXT_BYTES and _TOKEN.search(path.read_bytes()):
         raise UsageError(f"{path}: holds what looks like a token of the Hub; nothing was published")
 

@@ -22,8 +22,8 @@ def rates(counts: Counts, *, density: float = DENSITY, seed: int = 0, resamples:
     """False positives per 1,000 messages, and what the scores would be where personal data is rare.
 
     A detector keeps two things from one corpus to another: its recall R, and f, its false positives per 1,000
-    messages without personal data. Among 1,000 messages with `density` labels it finds R x density of them beside f
-    false ones, so that the precision is R x density / (R x density + f), and F1 follows.
+    messages without personal data. Where 1,000 messages have `density` labels it finds R x density of them beside
+    f false ones, so that the precision is R x density / (R x density + f), and F1 follows.
 
     Args:
         counts: What was counted.

@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from tamis.pii.annotations import KEYS, carried, is_known
+from tamis.pii.annotations import carried, is_known
 from tamis.pii.operators import Offset, moved
 from tamis.pii.reading import Passage, at, dotted, texts
 
@@ -17,6 +17,7 @@ _ROLES = ("role", "from", "speaker")
 _ROLE_NAMES = frozenset(
     ["student", "tutor", "teacher", "volunteer", "learner", "user", "assistant", "system", "human", "gpt", "tool"]
 )
+Path = tuple[str | int, ...]
 _LONG_NUMBER = 7  # digits from which on a number may be somebody's
 
 
@@ -26,29 +27,36 @@ def unscanned(passage: Passage, dropped: Collection[str]) -> set[str]:
     Ids with a digit in them, the usual roles, short numbers and the labels of annotations are no text.
     """
     found: set[str] = set()
-    places = [set() for _ in passage.records]  # type: list[set[tuple[str | int, ...]]]
+    scanned: list[set[Path]] = [set() for _ in passage.records]
+    gold: list[set[Path]] = [set() for _ in passage.records]
     for place in passage.places:
-        places[place.record].add(place.path)
-    for record, scanned in zip(passage.records, places, strict=True):
+        scanned[place.record].add(place.path)
+        if place.gold:
+            gold[place.record].add(place.gold)
+    for i, record in enumerate(passage.records):
         for path, text in texts(record.fields):
-            if path in scanned:
-                continue
             name = dotted(path)
-            if name not in found and not _is_under(name, dropped) and not _is_structure(path, text):
+            if path in scanned[i] or name in found or _is_under(name, dropped):
+                continue
+            lies_in = next((len(one) for one in gold[i] if path[: len(one)] == one), None)
+            if not _is_structure(path, text) and (lies_in is None or not _is_annotation(path[lies_in:])):
                 found.add(name)
     return found
 
 
-def _is_structure(path: Sequence[str | int], text: str) -> bool:
-    keys = [key for key in path if isinstance(key, str)]
-    if len(keys) > 1 and keys[-2] in KEYS:
-        return is_known(keys[-1])
-    if keys[-1] in _IDS:
+def _is_structure(path: Path, text: str) -> bool:
+    key = next(key for key in reversed(path) if isinstance(key, str))
+    if key in _IDS:
         return not text or bool(_ID.fullmatch(text))
-    if keys[-1] in _ROLES and text.lower() in _ROLE_NAMES:
+    if key in _ROLES and text.lower() in _ROLE_NAMES:
         return True
     digits = sum(c.isdigit() for c in text)
     return not any(c.isalpha() for c in text) and digits < _LONG_NUMBER
+
+
+def _is_annotation(rest: Path) -> bool:
+    """Whether a text of an annotation is one that `annotations` knows, from the path inside the list of them."""
+    return rest[1:] == (2,) or (len(rest) == 2 and is_known(rest[1]))
 
 
 def _is_under(name: str, columns: Collection[str]) -> bool:

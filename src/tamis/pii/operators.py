@@ -21,8 +21,10 @@ OTHER = "PII"
 """The tag of a label that is not known here."""
 _MASK = "\N{FULL BLOCK}"  # `*` and `_` have a meaning in maths
 _NAMES = frozenset({*LABELS, *FROM_PRESIDIO, *TO_PRESIDIO.values(), "NRP", OTHER})
-TAG = re.compile(rf"<({'|'.join(sorted(_NAMES, key=len, reverse=True))})(?:_\d+)?(?::([A-Za-z0-9_-]+))?>")
-"""A tag that stands for a value, with what was hashed or encrypted behind a colon."""
+TAG = re.compile(
+    rf"<({'|'.join(sorted(_NAMES, key=len, reverse=True))})(?:_\d+)?(?::([0-9a-f]{{16}}|[A-Za-z0-9_-]{{39,}}))?>"
+)
+"""A tag that stands for a value, with its hash or ciphertext behind a colon: nothing as short as a name."""
 _NONCE = 12
 
 Offset = tuple[int, int, int, int]

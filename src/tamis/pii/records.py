@@ -139,15 +139,18 @@ def _open_streamed(name: str, config: str | None, split: str, revision: str | No
         else:
             place = str(path.absolute()) if path.is_dir() else name
             rows = datasets.load_dataset(place, config, split=split, revision=revision, streaming=True)
-            if rows.features is None:
-                rows = rows._resolve_features()
-        features = rows.features
-    except Exception as error:  # a loader may raise anything; its first line says what is wrong
+    except Exception as error:  # a loader may raise anything; it has read no row so far, and may say why
         cause: BaseException = error
         while cause.__cause__ is not None:
             cause = cause.__cause__
         reason = " ".join(str(cause).split()) or type(cause).__name__
         raise UsageError(f"{name}: cannot be read: {reason}") from error
+    try:
+        if rows.features is None:
+            rows = rows._resolve_features()
+        features = rows.features
+    except Exception as error:  # noqa: BLE001  # what it says may hold text of the first rows
+        raise UsageError(f"{name}: cannot be read: {type(error).__name__}") from None
     source = Source(name, Path(name).name, "parquet", ".parquet", {"schema": features.arrow_schema})
     tables = rows.with_format("arrow").iter(BATCH)
     source._batches = (batch for table in tables for batch in table.cast(features.arrow_schema).to_batches())
@@ -234,8 +237,8 @@ def _arrow(source: Source) -> Iterator[Record]:
                 number += 1
     except (UsageError, OSError):
         raise
-    except Exception as error:  # a stream from the Hub may raise anything
-        raise UsageError(f"{source.name}: cannot be read behind row {number}: {type(error).__name__}") from error
+    except Exception as error:  # noqa: BLE001  # a stream may raise anything, and what it says may hold text
+        raise UsageError(f"{source.name}: cannot be read behind row {number}: {type(error).__name__}") from None
 
 
 def _rows_of(batch: pa.RecordBatch) -> list[dict[str, Any]]:

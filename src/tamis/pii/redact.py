@@ -61,7 +61,7 @@ def redact(
     """Redacts a data set; everything is written, or nothing but `run.yaml`.
 
     Args:
-        recipe: What is asked for.
+        recipe: What is asked for. With several processes, a script calls this under `if __name__ == "__main__":`.
         detector: Finds personal data in place of the recipe's detector.
         explain: Takes a line about each span, which holds nothing of its text.
 
@@ -107,8 +107,11 @@ def _refuse_paths(recipe: RedactRecipe) -> None:
     folder = Path(recipe.output_dir).absolute()
     if recipe.surrogate_map and folder in Path(recipe.surrogate_map).absolute().parents:
         raise UsageError(f"--surrogate_map {recipe.surrogate_map}: lies in --output_dir, which may be published")
+    read = [Path(name).resolve() for name in (recipe.dataset_name, recipe.key_file, recipe.roster) if name]
     for flag in ("spans_output", "surrogate_map"):
         path = getattr(recipe, flag)
+        if path and Path(path).resolve() in read:
+            raise UsageError(f"--{flag} {path}: is a file that is read; name another")
         if path and not Path(path).absolute().parent.is_dir() and Path(path).absolute().parent != folder:
             raise UsageError(f"--{flag} {path}: there is no such folder")
 
@@ -166,7 +169,7 @@ class _Run:
             if spans and self._map:
                 self._map.write(_line({**key, "spans": _originals(message.content, redacted, i)}))
             self._done.labels.update(span.label for span in spans)
-            self._done.guarded += len(redacted.guarded[i])
+            self._done.guarded += len(redacted.maths[i])
             if self._explain:
                 self._say(key, redacted, i)
 
@@ -185,7 +188,7 @@ class _Run:
 
     def _say(self, key: dict[str, Any], redacted: Redacted, i: int) -> None:
         assert self._explain
-        told = [*redacted.spans[i], *(replace(s, reason=f"kept: {s.reason}") for s in redacted.guarded[i])]
+        told = [*redacted.spans[i], *(replace(s, reason=f"kept: {s.reason}") for s in redacted.maths[i])]
         for span in sorted(told):
             self._explain(
                 f"{key['session_id']} {key['sequence_id']}: {span.start}-{span.end} {span.label} "

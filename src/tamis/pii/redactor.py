@@ -8,6 +8,7 @@ from functools import partial
 
 from tamis.errors import UsageError, WorkError
 from tamis.pii.detect.detector import Detector
+from tamis.pii.guard import guarded
 from tamis.pii.operators import Offset, Operator, applied, inverse, moved, outside_tags
 from tamis.pii.sessions import Session
 from tamis.pii.spans import Span, check, settled
@@ -19,13 +20,13 @@ class Redacted:
 
     Attributes:
         spans: What was taken out of each message, in its own offsets, in order.
-        guarded: What the maths guard kept in each message.
+        maths: What the maths guard kept in each message.
         texts: The new text of each message.
         offsets: Where the replaced pieces of each message stand.
     """
 
     spans: list[list[Span]]
-    guarded: list[list[Span]]
+    maths: list[list[Span]]
     texts: list[str]
     offsets: list[list[Offset]]
 
@@ -57,8 +58,8 @@ class Redactor:
         Raises:
             WorkError: The detector failed; nothing of what it said is repeated, since it may hold text.
         """
-        spans, guarded = self.found(session)
-        made = self._replaced(session, spans, guarded)
+        spans, maths = self.found(session)
+        made = self._replaced(session, spans, maths)
         while self.operator.name == "tag" and any(made.spans):
             tagged = _with_texts(session, made.texts)
             more, _ = self.found(tagged)
@@ -71,7 +72,7 @@ class Redactor:
                     reason = f"{span.reason}, once the rest was tagged".lstrip(", ")
                     spans[i].append(replace(span, start=start, end=end, reason=reason))
                 spans[i].sort()
-            made = self._replaced(session, spans, guarded)
+            made = self._replaced(session, spans, maths)
         return made
 
     def found(self, session: Session) -> tuple[list[list[Span]], list[list[Span]]]:
@@ -79,28 +80,25 @@ class Redactor:
         # A detector may not know half a surrogate pair; in its place stands one character, so that offsets hold.
         readable = _with_texts(session, [_readable(message.content) for message in session])
         least = self.detector.threshold if self.threshold is None else self.threshold
-        kept: list[list[Span]] = []
-        dropped: list[list[Span]] = []
         try:
             found = self.detector.detect(readable)
         except (UsageError, WorkError):
             raise
         except Exception as error:  # noqa: BLE001  # whatever it says may hold text, so nothing of it goes on
             raise WorkError(f"the detector {self.detector.name} failed: {type(error).__name__}") from None
+        sure: list[list[Span]] = []
         for message, spans in zip(session, found, strict=True):
-            check(f"the detector {self.detector.name}", message.content, spans)
+            try:
+                check(f"the detector {self.detector.name}", message.content, spans)
+            except UsageError as error:
+                raise WorkError(str(error)) from error
             outside = outside_tags(message.content, spans)
-            sure = [s for s in outside if s.score >= self.thresholds.get(s.label, least)]
-            guarded: list[Span] = []
-            if self.has_guard:
-                from tamis.pii.guard import guard
+            sure.append([s for s in outside if s.score >= self.thresholds.get(s.label, least)])
+        kept, dropped = guarded(readable, sure) if self.has_guard else (sure, [[] for _ in sure])
+        maths = [[replace(span, reason=reason) for span, reason in of_message] for of_message in dropped]
+        return [settled(spans, least, self.thresholds) for spans in kept], maths
 
-                sure, guarded = guard(message.content, sure)
-            kept.append(settled(sure, least, self.thresholds))
-            dropped.append(list(guarded))
-        return kept, dropped
-
-    def _replaced(self, session: Session, spans: list[list[Span]], guarded: list[list[Span]]) -> Redacted:
+    def _replaced(self, session: Session, spans: list[list[Span]], maths: list[list[Span]]) -> Redacted:
         texts: list[str] = []
         offsets: list[list[Offset]] = []
         new = self.operator.replacements(session, spans)
@@ -108,7 +106,7 @@ class Redactor:
             text, changes = applied(message.content, found, stand_ins)
             texts.append(text)
             offsets.append(changes)
-        return Redacted(spans, guarded, texts, offsets)
+        return Redacted(spans, maths, texts, offsets)
 
 
 def _with_texts(session: Session, texts: Iterable[str]) -> Session:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
+import traceback
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -11,6 +13,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from starlette.responses import JSONResponse
 
 from chat_endpoint import ChatEndpoint, entities, finds, shown
 from tamis.errors import UsageError, WorkError
@@ -179,6 +182,7 @@ def test_what_breaks_off_or_has_another_form_is_unreadable_and_not_empty(answer:
     ("text", "content", "found"),
     [
         ("ann", "Ann ann ANN", ["ann"]),
+        ("ann", "joann, annie, 3ann, ann", ["ann"]),
         ("Ann", "ANN and ann", ["ANN", "ann"]),
         ("Ann Lee", "Ann\n Lee, AnnLee", ["Ann\n Lee"]),
         ("O'Neil", "mr O’Neil", ["O’Neil"]),
@@ -242,6 +246,19 @@ def test_what_cannot_be_asked_for_is_refused(endpoint: ChatEndpoint) -> None:
         detector(endpoint, "clever")
     with pytest.raises(UsageError, match="--llm_window"):
         detector(endpoint, window=100)
+
+
+def test_a_secret_is_in_no_log_and_no_error_of_a_run_that_fails(
+    endpoint: ChatEndpoint, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("LLM_API_KEY", "of-the-endpoint")
+    caplog.set_level(logging.INFO)
+    endpoint.first = [JSONResponse({"error": "Zelda Quix"}, 500), JSONResponse({"error": "Zelda Quix"}, 403)]
+    asked = session("Zelda Quix")  # on a line of its own: a traceback shows the lines that it goes through
+    with pytest.raises(WorkError) as caught:
+        detector(endpoint).detect(asked)
+    told = "".join(traceback.format_exception(caught.value)) + caplog.text
+    assert not any(secret in told for secret in ("Zelda", "Quix", "of-the-endpoint"))
 
 
 def annotated(texts: Sequence[str], word: str, name: str) -> Annotated:

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tamis.errors import UsageError
 from tamis.pii.detect.detector import Detector
 from tamis.pii.recipe import RedactRecipe
+
+if TYPE_CHECKING:
+    from tamis.pii.detect.chat_models import Chat
 
 
 def detector(recipe: RedactRecipe) -> Detector:
@@ -26,12 +30,27 @@ def detector(recipe: RedactRecipe) -> Detector:
     if recipe.detector == "cascade":
         from tamis.pii.detect.cascade import CascadeDetector
 
+        if recipe.llm is not None:
+            from tamis.pii.detect.llm_reviewer import LLMReviewer
+
+            return CascadeDetector(reviewer=LLMReviewer(_chat(recipe)), roster=roster(recipe.roster))
         return CascadeDetector(roster=roster(recipe.roster))
     if recipe.detector == "llm":
-        raise UsageError("--detector llm: not here yet")
+        from tamis.pii.detect.llm import LLMDetector
+        from tamis.pii.detect.llm_cache import AnswerCache
+
+        kept = AnswerCache(recipe.llm_cache) if recipe.llm_cache else None
+        return LLMDetector(_chat(recipe), recipe.llm_prompt, kept, recipe.llm_window)
     from tamis.pii.detect.rules import RulesDetector
 
     return RulesDetector(roster(recipe.roster))
+
+
+def _chat(recipe: RedactRecipe) -> Chat:
+    from tamis.pii.detect.chat_models import budget, open_chat
+
+    assert recipe.llm is not None
+    return open_chat(recipe.llm, allow_remote=recipe.allow_remote, budget=budget(recipe.llm_budget))
 
 
 def roster(path: str | None) -> tuple[str, ...]:

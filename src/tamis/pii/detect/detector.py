@@ -9,15 +9,17 @@ from tamis.pii.spans import Span
 
 
 class Detector(Protocol):
-    """Finds personal data.
+    """Finds personal data."""
 
-    Attributes:
-        name: What the detector is called in tables and reasons.
-        threshold: The score from which on a span counts, where nobody says otherwise.
-    """
+    @property
+    def name(self) -> str:
+        """What the detector is called in tables and reasons."""
+        ...
 
-    name: str
-    threshold: float
+    @property
+    def threshold(self) -> float:
+        """The score from which on a span counts, where nobody says otherwise."""
+        ...
 
     def detect(self, session: Session) -> list[list[Span]]:
         """The spans of each message, in the order of `session.messages`; offsets are code points of its content.
