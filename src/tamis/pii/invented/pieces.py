@@ -20,10 +20,10 @@ _PART = re.compile(r"\{([^{}]+)\}|`([^`]*)`")
 
 
 def chosen(line: str, rng: Random) -> str:
-    """The line with one of each `<a|b|c>` in it."""
+    """The line with one of each `<a|b|c>` in it, and a line's end for each ⏎."""
     while match := _CHOICE.search(line):
         line = line[: match.start()] + rng.choice(match[1].split("|")) + line[match.end() :]
-    return line
+    return line.replace("⏎", "\n")
 
 
 def fill(line: str, rng: Random, slot: Callable[[str], list[Piece]]) -> list[Piece]:
