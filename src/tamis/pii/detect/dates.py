@@ -105,8 +105,9 @@ _PRONOUN_AGE = re.compile(
 
 @cache
 def _kin() -> re.Pattern[str]:
+    kin = "|".join(sorted(table()["kin"].split(), key=len, reverse=True))
     return re.compile(
-        rf"(?<!\w)(?:my|mi|our)\s+(?:[^\W\d_]+\s+){{0,2}}(?:{'|'.join(sorted(table()['kin'].split(), key=len, reverse=True))}"
+        rf"(?<!\w)(?:my|mi|our)\s+(?:[^\W\d_]+\s+){{0,2}}(?:{kin}"
         rf")(?!\w)",
         re.IGNORECASE,
     )
