@@ -63,6 +63,8 @@ def _name_after(seen: View, cue: str, entry: dict[str, Any], place: int, followi
     listed = lexicon.kind(tokens[head].key) in (GIVEN, FAMILY)
     strong = bool(entry.get("strong"))
     if cue == "title":
+        if tokens[place].stop != tokens[place].end:
+            return
         before = tokens[place].norm
         cased = capital(tokens[head]) and not seen.shouted
         strong = cased if before in entry["cased"] else before not in entry["weak"]
@@ -124,7 +126,7 @@ def _opens(seen: View, place: int) -> bool:
     if place in seen.heads:
         return True
     before = seen.tokens[place - 1]
-    gap = seen.content[before.end : seen.tokens[place].start]
+    gap = seen.content[before.stop : seen.tokens[place].start]
     return (
         bool(gap.strip())
         or before.norm in words("interjections")

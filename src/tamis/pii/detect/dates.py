@@ -236,7 +236,9 @@ def _kin_ages(seen: View) -> Iterator[Span]:
 def _years(seen: View, match: re.Match[str], called: bool) -> Iterator[Span]:
     """A number of years, if nothing makes it a part of a sum or of a comparison."""
     content, (start, end) = seen.content, match.span("n")
-    if _COMPARED.match(content[match.end() : match.end() + 12]):
+    if _COMPARED.match(content[match.end() : match.end() + 12]) or (called and _NO_AGE.match(content, end)):
+        return
+    if re.search(r"(?i)\bmy (?:dog|cat|pet|car|house|tree|horse)\b", content[max(0, start - 40) : start]):
         return
     if re.search(r"(?i)\b(?:if|let|suppose|then)\b", content[max(0, start - 60) : start]):
         return

@@ -14,7 +14,7 @@ from tamis.pii.lexicon import BOTH, EPONYM, FAMILY, GIVEN
 
 _SPEAKER = re.compile(
     r"(?:\A|\n)[ \t]*(?:[\[(]?\d{1,2}:\d{2}(?::\d{2})?[\])]?[ \t]*)?(?=[^\W\d_])([^\n:]{2,40}?)[ \t]*:(?"
-    r"=[ \t]+[^\s\d]|\n|\Z)"
+    r"=[ \t]+[^\W\d]|\n|\Z)"
 )
 _SIGNATURE = re.compile(r"(?:[-–—~][ \t]*|\n[ \t]*)(?=[^\W\d_][^\n]{1,40}\Z)")
 
@@ -59,6 +59,11 @@ def _called(seen: View) -> Iterator[Candidate]:
             continue
         if _owns(seen, place) and read_name(seen, place - 1, strong=False) is not None:
             yield _at(seen, place - 1, place - 1, "possessed", "somebody's class, relative or turn")
+        town = (
+            capital(tokens[place - 1]) and (place - 1) not in seen.heads and content[tokens[place - 1].end] == ","
+        )
+        if town and seen.numbers and not seen.personal:
+            continue
         if place in seen.heads or "," not in content[tokens[place - 1].end : tokens[place].start]:
             continue
         last = read_name(seen, place, strong=False)
