@@ -100,9 +100,9 @@ _HAND = re.compile(r"@[\w.-]+")
 def guard(content: str, spans: Iterable[Span], before: str = "") -> tuple[list[Span], list[tuple[Span, str]]]:
     """The spans that are personal, and those that are maths, each with the reason.
 
-    A span inside a maths expression is dropped unless a stronger reason holds: a context word of its label near it,
-    the shape of an e-mail address, a phone number and the like, or a self-introduction. One that holds maths at its
-    edges is cut to what is left, so that no kept span covers arithmetic that it is not made of.
+    A span inside a maths expression is dropped unless a stronger reason holds: a context word of its label near
+    it, the shape of an e-mail address, a phone number and the like, or a self-introduction. One that holds maths
+    at its edges is cut to what is left, so that no kept span covers arithmetic that it is not made of.
 
     Args:
         content: The message.

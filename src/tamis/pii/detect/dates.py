@@ -67,6 +67,7 @@ _AT_AGE = re.compile(
     re.IGNORECASE,
 )
 _FIRST_PERSON = re.compile(r"(?<!\w)(?:i|im|i['’]m|my|me|mi|soy|tengo|we|our|as a|here)(?!\w)", re.IGNORECASE)
+_COMPARED = re.compile(r"\s*(?:older|younger|ago|from|away|later|of|in)\b", re.IGNORECASE)
 _OWN = re.compile(
     r"(?<!\w)(?:(?:i|im|i['’]m|i am|my|mi|soy|tengo|es mi)(?!\w)[^.!?\d=]{0,30}|as an?\s+)\Z", re.IGNORECASE
 )
@@ -104,8 +105,9 @@ _PRONOUN_AGE = re.compile(
 
 @cache
 def _kin() -> re.Pattern[str]:
+    kin = "|".join(sorted(table()["kin"].split(), key=len, reverse=True))
     return re.compile(
-        rf"(?<!\w)(?:my|mi|our)\s+(?:[^\W\d_]+\s+){{0,2}}(?:{'|'.join(sorted(table()['kin'].split(), key=len, reverse=True))}"
+        rf"(?<!\w)(?:my|mi|our)\s+(?:[^\W\d_]+\s+){{0,2}}(?:{kin}"
         rf")(?!\w)",
         re.IGNORECASE,
     )
@@ -172,100 +174,81 @@ def _births(seen: View, asked: str) -> Iterator[Span]:
 
 def _ages(seen: View, asked: str) -> Iterator[Span]:
     content = seen.content
-    for match in _I_AM.finditer(content):
-        start, end = match.span("n")
-        rest = match.end() if match["old"] else end
-        if (
-            re.search(
-                r"(?i)\b(?:if|let|suppose|say|assume|when)\s+\Z",
-                content[max(0, match.start() - 9) : match.start()],
-            )
-            and not match["old"]
-        ):
-            continue
-        if _NO_AGE.match(content, end) and not (
-            match["old"] and not re.match(r"\s*(?:older|younger|ago|from|away|later|of)", content[rest:])
-        ):
-            continue
-        years = _number(match["n"])
-        who = match["who"].lower()
-        if match["old"]:
-            score = 0.9
-        elif who in ("tengo", "me being", "i was", "i've been", "ive been") or not _CLAUSE.match(content, end):
-            score = 0.35
-        else:
-            score = (
-                0.75
-                if 5 <= years <= 20 or "turn" in who or "cumpl" in who or "age" in who or "edad" in who
-                else 0.35
-            )
-        yield Span(
-            start,
-            end,
-            "AGE",
-            0.4 if seen.told(start) and not match["old"] else 0.45 if seen.told(start) else score,
-            "says how old somebody is",
-        )
-    for match in _kin_age().finditer(content):
-        if not _NO_AGE.match(content, match.end("n")):
-            yield Span(
-                *match.span("n"),
-                "AGE",
-                0.4 if seen.told(match.start()) else 0.75,
-                "the age of somebody's relative or friend",
-            )
-    kin = _kin().search(content)
-    for match in _PRONOUN_AGE.finditer(content) if kin else ():
-        if (
-            kin
-            and kin.end() <= match.start()
-            and (match["old"] or _CLAUSE.match(content, match.end("n")))
-            and not _NO_AGE.match(content, match.end("n"))
-        ):
-            yield Span(
-                *match.span("n"),
-                "AGE",
-                0.35 if seen.told(match.start()) else 0.65,
-                "the age of somebody's relative or friend",
-            )
+    yield from _own_ages(seen)
+    yield from _kin_ages(seen)
     for pattern in (_OLD_ANYWHERE, _AGE_WORD):
         for match in pattern.finditer(content):
-            start, end = match.span("n")
-            if re.match(
-                r"(?i)\s*(?:older|younger|ago|from|away|later|of|in)\b", content[match.end() : match.end() + 12]
-            ):
-                continue
-            if re.search(r"(?i)\b(?:if|let|suppose|then)\b", content[max(0, start - 60) : start]):
-                continue
-            if calculated(content, start, start) or re.search(r"[-+*/=]\s*\Z", content[max(0, start - 4) : start]):
-                continue
-            olds = "old" in match[0].lower() or "y" in match[0][-3:].lower() or pattern is _AGE_WORD
-            own = _OWN.search(content[max(0, start - 40) : start]) or re.match(
-                r"(?i)\s*here\b", content[match.end() : match.end() + 6]
-            )
-            yield Span(
-                start,
-                end,
-                "AGE",
-                0.75 if own and olds and not seen.problem[1] else 0.4,
-                "a number of years that somebody is old",
-            )
+            yield from _years(seen, match, pattern is _AGE_WORD)
     for match in _AT_AGE.finditer(content):
-        young = (
-            5 <= _number(match["n"]) <= 20
-            and seen.role != "student"
-            and re.match(r"\s*,?\s*(?:you|u)\b", content[match.end() :])
-        )
-        yield Span(
-            *match.span("n"),
-            "AGE",
-            0.55 if young and not seen.told(match.start()) else 0.3,
-            "tells somebody their age",
-        )
+        to_you = re.match(r"\s*,?\s*(?:you|u)\b", content[match.end() : match.end() + 8])
+        young = to_you and _YOUNGEST <= _number(match["n"]) <= _OLDEST and seen.role != "student"
+        score = 0.55 if young and not seen.told(match.start()) else 0.3
+        yield Span(*match.span("n"), "AGE", score, "tells somebody their age")
     if len(content) < 60 and len(asked) < 90 and _ASKS_AGE.search(asked):
         answer = _FIRST_COUNT.search(content)
         if answer:
             yield Span(*answer.span("n"), "AGE", 0.85, "answers a question about age")
+
+
+_YOUNGEST, _OLDEST = 5, 20
+"""A number alone after "I am" is an age between these: who is tutored is of school age."""
+
+
+def _own_ages(seen: View) -> Iterator[Span]:
+    """Ages that people say of themselves."""
+    content = seen.content
+    for match in _I_AM.finditer(content):
+        start, end = match.span("n")
+        old = bool(match["old"])
+        if not old and re.search(
+            r"(?i)\b(?:if|let|suppose|say|assume|when)\s+\Z", content[max(0, start - 24) : match.start()]
+        ):
+            continue
+        rest = content[match.end() : match.end() + 12]
+        if _NO_AGE.match(content, end) and not (old and not _COMPARED.match(rest)):
+            continue
+        who = match["who"].lower()
+        if seen.told(start):
+            score = 0.45 if old else 0.4
+        elif old:
+            score = 0.9
+        elif who in ("tengo", "me being", "i was", "i've been", "ive been") or not _CLAUSE.match(content, end):
+            score = 0.35
+        else:
+            plain = _YOUNGEST <= _number(match["n"]) <= _OLDEST
+            score = 0.75 if plain or re.search("turn|cumpl|age|edad", who) else 0.35
+        yield Span(start, end, "AGE", score, "says how old somebody is")
+
+
+def _kin_ages(seen: View) -> Iterator[Span]:
+    """Ages of relatives and friends."""
+    content, reason = seen.content, "the age of somebody's relative or friend"
+    for match in _kin_age().finditer(content):
+        if not _NO_AGE.match(content, match.end("n")):
+            yield Span(*match.span("n"), "AGE", 0.4 if seen.told(match.start()) else 0.75, reason)
+    kin = _kin().search(content)
+    for match in _PRONOUN_AGE.finditer(content, kin.end()) if kin else ():
+        ends = match["old"] or _CLAUSE.match(content, match.end("n"))
+        if ends and not _NO_AGE.match(content, match.end("n")):
+            yield Span(*match.span("n"), "AGE", 0.35 if seen.told(match.start()) else 0.65, reason)
+
+
+def _years(seen: View, match: re.Match[str], called: bool) -> Iterator[Span]:
+    """A number of years, if nothing makes it a part of a sum or of a comparison."""
+    content, (start, end) = seen.content, match.span("n")
+    if _COMPARED.match(content[match.end() : match.end() + 12]) or (called and _NO_AGE.match(content, end)):
+        return
+    if re.search(r"(?i)\bmy (?:dog|cat|pet|car|house|tree|horse)\b", content[max(0, start - 40) : start]):
+        return
+    if re.search(r"(?i)\b(?:if|let|suppose|then)\b", content[max(0, start - 60) : start]):
+        return
+    if calculated(content, start, start) or re.search(r"[-+*/=]\s*\Z", content[max(0, start - 4) : start]):
+        return
+    olds = called or "old" in match[0].lower() or "y" in match[0][-3:].lower()
+    here = re.match(r"(?i)\s*here\b", content[match.end() : match.end() + 6])
+    own = here or _OWN.search(content[max(0, start - 40) : start])
+    score = 0.75 if own and olds and not seen.problem[1] else 0.4
+    yield Span(start, end, "AGE", score, "a number of years that somebody is old")
 
 
 def _number(text: str) -> int:

@@ -29,6 +29,13 @@ _ZIP_SAID = re.compile(
 )
 
 
+_ASKS_PLACE = re.compile(
+    r"where (?:do|are|r) (?:you|u) (?:live|from|at)|where(?:abouts)? are you(?: located| calling| joining)?\W*\Z"
+    r"|donde vives|de donde eres|what (?:city|town|state)|your (?:address|zip)",
+    re.IGNORECASE,
+)
+
+
 @cache
 def _lives() -> re.Pattern[str]:
     return re.compile(rf"(?<![\w'])(?:{contexts.phrases('lives')})\s+(?:the\s+)?(?=[^\W_])", re.IGNORECASE)
@@ -135,80 +142,43 @@ def _towns(seen: View, before: Sequence[View]) -> Iterator[Span]:
     starts = {token.start: place for place, token in enumerate(tokens)}
     for match in _lives().finditer(content):
         place = starts.get(match.end())
-        if place is None:
+        last, listed = _town(seen, place) if place is not None else (None, False)
+        if place is None or last is None:
             continue
-        last, listed = _town(seen, place)
-        if last is None:
-            continue
-        phrase = match[0].lower()
-        home = any(
-            word in phrase
-            for word in (
-                "live",
-                "address",
-                "viv",
-                "moved",
-                "soy de",
-                "from",
-                "grew",
-                "born",
-                "stay",
-                "raised",
-                "hometown",
-                "downtown",
-                "visiting",
-                "town",
-                "here in",
-            )
-        )
-        score = 0.85 if home and listed else 0.75 if home else 0.65 if listed else 0.5
-        if phrase.startswith(("im ", "i am ")) and not listed and "from" not in phrase:
-            score = 0.55 if capital(tokens[place]) and not seen.shouted else 0.3
-        if (
-            not capital(tokens[place])
-            and not listed
-            and not any(word in phrase for word in ("live", "viv", "from", "moved", "address", "stay"))
-        ):
-            score = 0.35
-        if (
-            seen.told(match.end())
-            or not (seen.personal or phrase.startswith(("here", "over here")))
-            or (seen.problem[1] and not home)
-        ):
-            score = 0.35
-        yield Span(
-            tokens[place].start,
-            _with_state(content, tokens[last].end),
-            "LOCATION",
-            score,
-            "says where somebody lives or is",
-        )
-    if (
-        before
-        and re.search(
-            r"(?i)where (?:do|are|r) (?:you|u) (?:live|from|at)|where(?:abouts)? are you(?: located| calling"
-            r"| joining)?\W*\Z|donde vives|de donde eres|what (?:city|town|state)|your (?:address|zip)",
-            before[-1].content,
-        )
-        and before[-1].role != seen.role
-    ):
+        score = _how_home(seen, match[0].lower(), place, listed)
+        end = _with_state(content, tokens[last].end)
+        yield Span(tokens[place].start, end, "LOCATION", score, "says where somebody lives or is")
+    if before and before[-1].role != seen.role and _ASKS_PLACE.search(before[-1].content):
         place = 0
-        while (
-            place < len(tokens) - 1
-            and lexicon.kind(tokens[place].key) == WORD
-            and (tokens[place].key,) not in _gazetteer()
-        ):
+        while place < len(tokens) - 1 and lexicon.kind(tokens[place].key) == WORD:
+            if (tokens[place].key,) in _gazetteer():
+                break
             place += 1
         last, listed = _town(seen, place)
         if last is not None and (listed or capital(tokens[place])):
-            yield Span(
-                tokens[place].start,
-                _with_state(content, tokens[last].end),
-                "LOCATION",
-                0.75 if listed else 0.6,
-                "answers a question about a place",
-            )
+            end, score = _with_state(content, tokens[last].end), 0.75 if listed else 0.6
+            yield Span(tokens[place].start, end, "LOCATION", score, "answers a question about a place")
     yield from _listed_places(seen)
+
+
+_HOME = re.compile(
+    r"live|address|viv|moved|soy de|from|grew|born|stay|raised|hometown|downtown|visiting|town"
+    r"|here in"
+)
+_OWN_HOME = re.compile(r"live|viv|from|moved|address|stay")
+
+
+def _how_home(seen: View, phrase: str, place: int, listed: bool) -> float:
+    """How sure it is that a phrase ("i live in") says where somebody is, before the place that a token begins."""
+    home, raised = bool(_HOME.search(phrase)), capital(seen.tokens[place]) and not seen.shouted
+    spoken_of = seen.personal or phrase.startswith(("here", "over here"))
+    if seen.told(seen.tokens[place].start) or not spoken_of or (seen.problem[1] and not home):
+        return 0.35
+    if not capital(seen.tokens[place]) and not listed and not _OWN_HOME.search(phrase):
+        return 0.35
+    if phrase.startswith(("im ", "i am ")) and not listed and "from" not in phrase:
+        return 0.55 if raised else 0.3
+    return 0.85 if home and listed else 0.75 if home else 0.65 if listed else 0.5
 
 
 def _listed_places(seen: View) -> Iterator[Span]:
