@@ -8,13 +8,16 @@ from pathlib import Path
 from tamis.pii.sessions import Annotated, Message, Session
 from tamis.pii.spans import Span
 
+PROBES = Path(__file__).with_name("probes.txt")
 _MARK = re.compile(r"⟦([A-Z_]+):([^⟧]+)⟧")
 _ROLES = {"S": "student", "T": "tutor"}
 
 
-def read(path: Path = Path(__file__).with_name("probes.txt")) -> list[Annotated]:
+def read(path: Path = PROBES) -> list[Annotated]:
     """The sessions of a probe file, each with its spans."""
-    sessions, messages, spans = [], [], []
+    sessions: list[Annotated] = []
+    messages: list[Message] = []
+    spans: list[tuple[Span, ...]] = []
     for line in [*path.read_text(encoding="utf-8").splitlines(), ""]:
         if line.startswith("#"):
             continue

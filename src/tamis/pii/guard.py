@@ -14,14 +14,13 @@ from tamis.pii.labels import FROM_PRESIDIO
 from tamis.pii.sessions import Session
 from tamis.pii.spans import Span
 
-_NUMERIC = frozenset(
-    {"PHONE_NUMBER", "ID_NUMBER", "US_SSN", "CREDIT_CARD", "DATE_OF_BIRTH", "AGE", "IP_ADDRESS", "DATE_TIME", "US_DRIVER_LICENSE",
-     "US_BANK_NUMBER", "US_PASSPORT", "US_ITIN", "UK_NHS", "IBAN_CODE", "MEDICAL_LICENSE", "AU_ABN", "AU_ACN", "AU_TFN", "AU_MEDICARE", "NRP"}
-)  # fmt: skip
+_WORDED = frozenset({"PERSON", "LOCATION", "SCHOOL", "ORGANIZATION"})
+"""Labels of what has words; of other labels, what is no address on the net is a number."""
 _LITTLE = 30
 """A message with less than this beside a number is an answer, so that the messages before it are its context."""
 _PHONE = re.compile(
-    r"\+\d[\d ().-]{6,20}|(?:\+?\d{1,3}[ .-]{1,3})?\(?\d{3}\)?[ .-]{0,3}\d{3}[ .-]{1,3}\d{4}|\d{3}[-.]0\d{3}|0\d{1,4}(?:[ .-]\d{2,4}){2,4}"
+    r"\+\d[\d ().-]{6,20}|(?:\+?\d{1,3}[ .-]{1,3})?\(?\d{3}\)?[ .-]{0,3}\d{3}[ .-]{1,3}\d{4}|\d{3}[-.]0\d{"
+    r"3}|0\d{1,4}(?:[ .-]\d{2,4}){2,4}"
 )
 _SSN = re.compile(r"\d{3}[-– ]\d{2}[-– ]\d{4}")
 _EMAIL = re.compile(
@@ -36,10 +35,56 @@ _WORKED_BEFORE = re.compile(r"[=+*/^<>×÷·√∫∑\\{_|]\s*\Z|\d\s*[-−]\s*\
 _WORKED_BEHIND = re.compile(r"\s*(?:[=*^<>×÷·{}|²³°%]|\+|/\s*[\w(]|-\s*[\w(]+\s*=)")
 _LETTERS = re.compile(r"[^\W\d_]{2,}")
 _FUNCTIONS = frozenset(
-    ["max", "min", "sin", "cos", "tan", "cot", "sec", "csc", "log", "ln", "exp", "sqrt", "lim", "mod", "gcd", "lcm", "gcf", "lcd", "abs", "det", "dim", "frac", "cdot", "times", "dx", "dy", "dt", "deg", "rad"]
+    [
+        "max",
+        "min",
+        "sin",
+        "cos",
+        "tan",
+        "cot",
+        "sec",
+        "csc",
+        "log",
+        "ln",
+        "exp",
+        "sqrt",
+        "lim",
+        "mod",
+        "gcd",
+        "lcm",
+        "gcf",
+        "lcd",
+        "abs",
+        "det",
+        "dim",
+        "frac",
+        "cdot",
+        "times",
+        "dx",
+        "dy",
+        "dt",
+        "deg",
+        "rad",
+    ]
 )
 _TERMS = frozenset(
-    ["pythagorean", "euclidean", "gaussian", "cartesian", "radian", "radians", "degree", "degrees", "newtonian", "riemannian", "eulerian", "boolean", "fibonacci", "celsius", "fahrenheit"]
+    [
+        "pythagorean",
+        "euclidean",
+        "gaussian",
+        "cartesian",
+        "radian",
+        "radians",
+        "degree",
+        "degrees",
+        "newtonian",
+        "riemannian",
+        "eulerian",
+        "boolean",
+        "fibonacci",
+        "celsius",
+        "fahrenheit",
+    ]
 )
 _SHAPES = {"EMAIL_ADDRESS": _EMAIL, "PHONE_NUMBER": _PHONE, "US_SSN": _SSN}
 _NAMES_TOO = frozenset({"max", "deg", "det", "dim", "abs"})
@@ -49,15 +94,16 @@ _UNIT_BEFORE = re.compile(
 )
 _VARIABLE = re.compile(r"[A-Za-z]{1,2}\d{1,3}")
 _LETTER_BY_LETTER = re.compile(r"[^\W\d_](?:([ .,–-]|, | - |\.\.\.)[^\W\d_])(?:\1[^\W\d_]){1,14}")
+_EDGES = " \t\n,.;:"
 _HAND = re.compile(r"@[\w.-]+")
 
 
 def guard(content: str, spans: Iterable[Span], before: str = "") -> tuple[list[Span], list[tuple[Span, str]]]:
     """The spans that are personal, and those that are maths, each with the reason.
 
-    A span inside a maths expression is dropped unless a stronger reason holds: a context word of its label near it,
-    the shape of an e-mail address, a phone number and the like, or a self-introduction. One that holds maths at its
-    edges is cut to what is left, so that no kept span covers arithmetic that it is not made of.
+    A span inside a maths expression is dropped unless a stronger reason holds: a context word of its label near
+    it, the shape of an e-mail address, a phone number and the like, or a self-introduction. One that holds maths
+    at its edges is cut to what is left, so that no kept span covers arithmetic that it is not made of.
 
     Args:
         content: The message.
@@ -91,7 +137,7 @@ def guard(content: str, spans: Iterable[Span], before: str = "") -> tuple[list[S
 def guarded(
     session: Session, spans: Sequence[Iterable[Span]]
 ) -> tuple[list[list[Span]], list[list[tuple[Span, str]]]]:
-    """A session's spans through the guard, with the three messages before each as context: kept, and dropped with why."""
+    """A session's spans through the guard, each message with the three before it: kept, and dropped with why."""
     kept, dropped = [], []
     for place, (message, found) in enumerate(zip(session, spans, strict=True)):
         before = "\n".join(earlier.content[-200:] for earlier in session.messages[max(0, place - 3) : place])
@@ -108,21 +154,18 @@ def _judged(content: str, span: Span, pieces: list[tuple[int, int]], before: str
         return span
     if span.label == "URL":
         return span if _linked(text) else "no link: a full stop between words"
-    if span.label in _NUMERIC:
-        if _said(content, span, before):
-            return span
-        if pieces:
-            return "inside a maths expression"
-        if text.lower() in _TERMS:
-            return "a function or a term of mathematics"
-        return _unnamed(span.label, text) or span
     if span.label in ("EMAIL_ADDRESS", "USERNAME"):
-        return (
-            span
-            if _HAND.fullmatch(text) or not pieces or _covers(pieces, span) is False
-            else "inside a maths expression"
-        )
-    return _worded(content, span, pieces)
+        inside = _covers(pieces, span) and not _HAND.fullmatch(text)
+        return "inside a maths expression" if inside else span
+    if span.label in _WORDED:
+        return _worded(content, span, pieces)
+    if _said(content, span, before):
+        return span
+    if pieces:
+        return "inside a maths expression"
+    if text.lower() in _TERMS:
+        return "a function or a term of mathematics"
+    return _unnamed(span.label, text) or span
 
 
 def _linked(text: str) -> bool:
@@ -163,7 +206,7 @@ def _unnamed(label: str, text: str) -> str:
 
 
 def _worded(content: str, span: Span, pieces: list[tuple[int, int]]) -> Span | str:
-    """What becomes of a name, a place or an organisation: it has words, and maths has none but its functions and terms."""
+    """What becomes of a name, a place or an organisation: maths has no words but its functions and terms."""
     text = content[span.start : span.end]
     introduced = (
         span.label == "PERSON" and contexts.distance("PERSON", content, span.start, span.end, 24, 0) is not None
@@ -223,13 +266,15 @@ def _cut(content: str, span: Span, pieces: list[tuple[int, int]]) -> Span | None
     """A span without the maths at its edges; None if nothing is left."""
     start, end = span.start, span.end
     for left, right in pieces:
+        start += len(content[start:end]) - len(content[start:end].lstrip(_EDGES))
         if left <= start < right:
             start = right
     for left, right in reversed(pieces):
+        end -= len(content[start:end]) - len(content[start:end].rstrip(_EDGES))
         if left < end <= right:
             end = left
-    rest = content[start:end]
-    start, end = start + len(rest) - len(rest.lstrip(" ,.;:")), end - len(rest) + len(rest.rstrip(" ,;:"))
+    start += len(content[start:end]) - len(content[start:end].lstrip(_EDGES))
+    end -= len(content[start:end]) - len(content[start:end].rstrip(_EDGES))
     return replace(span, start=start, end=end) if start < end else None
 
 
@@ -262,7 +307,7 @@ def shaped(content: str, span: Span) -> bool:
 
 
 def _spelled(content: str, span: Span) -> bool:
-    """Whether a name is spelled letter by letter: one mark between all letters, and the letters or the text say a name."""
+    """Whether a name is spelled letter by letter: and the letters or the text say a name."""
     text = content[span.start : span.end]
     if not _LETTER_BY_LETTER.fullmatch(text):
         return False

@@ -22,7 +22,7 @@ GIVEN, FAMILY, BOTH, SURNAME, WORD, EPONYM, UNKNOWN = (
     "eponym",
     "unknown",
 )
-"""What a token may be: `both` and `surname` are names that are common words too, `eponym` what maths is called after."""
+"""What a token may be: `both` and `surname` are common words too, `eponym` is what maths is called after."""
 
 _LETTERS = r"(?:[^\W\d_]++|[\u0300-\u036f]++)++"
 _TOKEN = re.compile(rf"{_LETTERS}(?:['’ʼ‘`-]{_LETTERS})*+")
@@ -54,7 +54,7 @@ class Token(NamedTuple):
 
 @lru_cache(maxsize=65536)
 def folded(text: str) -> str:
-    """A word in lower-case letters alone: no accents, apostrophes or hyphens, and no letter more than twice in a row."""
+    """A word in lower-case letters alone: no accents or marks, no letter more than twice in a row."""
     if text.isascii():
         plain = text.lower()
     else:

@@ -44,25 +44,63 @@ def candidates(seen: View, before: Sequence[View]) -> list[Candidate]:
 def _by_phrases(seen: View) -> Iterator[Candidate]:
     tokens, starts = seen.tokens, _phrases()
     for place, token in enumerate(tokens):
-        for words, cue in starts.get(token.norm, ()):
-            if len(words) > 1 and tuple(t.norm for t in tokens[place : place + len(words)]) != words:
+        for phrase, cue in starts.get(token.norm, ()):
+            size = len(phrase)
+            if size > 1 and tuple(t.norm for t in tokens[place : place + size]) != phrase:
                 continue
             entry = table()["cues"][cue]
             if entry["side"] == "before":
-                yield from _name_after(seen, cue, entry, place, place + len(words))
+                yield from _name_after(seen, cue, entry, place, place + size)
             elif place:
                 yield from _name_before(seen, cue, entry, place)
 
 
 def _name_after(seen: View, cue: str, entry: dict[str, Any], place: int, following: int) -> Iterator[Candidate]:
     tokens, content = seen.tokens, seen.content
+    head, end = _past_fillers(seen, cue, place, following)
+    if head >= len(tokens) or not soft(content, end, tokens[head].start) or OPERATOR.match(content, end):
+        return
+    listed = lexicon.kind(tokens[head].key) in (GIVEN, FAMILY)
+    strong = bool(entry.get("strong"))
+    if cue == "title":
+        if tokens[place].stop != tokens[place].end:
+            return
+        before = tokens[place].norm
+        cased = capital(tokens[head]) and not seen.shouted
+        strong = cased if before in entry["cased"] else before not in entry["weak"]
+        if not strong and not (capital(tokens[head]) or listed):
+            return
+    if cue in ("greeting", "farewell") and not _opens(seen, place):
+        return
+    if cue == "signed" and (head + 5 < len(tokens) or (tokens[following - 1].norm == "from" and not listed)):
+        return
+    pointing = tokens[place].norm in ("its", "it", "this")
+    if cue == "i_am" and pointing and tokens[head].norm in words("seasons"):
+        return
+    last = read_name(seen, head, strong, cue == "greeting" or (cue == "i_am" and _new(seen, head, pointing)))
+    if last is None or (cue == "signed" and last < len(tokens) - 1):
+        return
+    if entry.get("end") and not ends_clause(seen, last):
+        return
+    weight = entry["weight"] if strong or cue != "title" else table()["weak_title"]
+    if cue == "i_am":
+        early = table()["early"] if seen.turn < _FIRST_TURNS else 0
+        weight = 1 - (1 - weight) * (1 - early) * (1 - (table()["clause"] if ends_clause(seen, last) else 0))
+    yield Candidate(seen.place, head, last, cue, weight, bool(entry.get("real")), entry["reason"])
+    yield from together(seen, last, cue, weight, bool(entry.get("real")), entry["reason"])
+
+
+_FIRST_TURNS = 3
+"""An introduction stands among so many first messages of a person."""
+
+
+def _past_fillers(seen: View, cue: str, place: int, following: int) -> tuple[int, int]:
+    """The token where a name may begin behind a cue, with the end of what stands before it."""
+    tokens, content = seen.tokens, seen.content
     head, end = following, tokens[following - 1].stop
-    while (
-        head < len(tokens)
-        and head - following < 4
-        and tokens[head].norm in words("fillers")
-        and soft(content, end, tokens[head].start)
-    ):
+    while head < min(len(tokens), following + 4):
+        if tokens[head].norm not in words("fillers") or not soft(content, end, tokens[head].start):
+            break
         end = tokens[head].stop
         head += 1
     if cue != "title":
@@ -71,66 +109,24 @@ def _name_after(seen: View, cue: str, entry: dict[str, Any], place: int, followi
             head += 1
     elif content[end : end + 1] == "." and tokens[place].norm in words("abbreviated"):
         end += 1
-    if head >= len(tokens) or not soft(content, end, tokens[head].start) or OPERATOR.match(content, end):
-        return
-    strong = bool(entry.get("strong")) and not (cue == "title" and tokens[place].norm in entry["weak"])
-    if cue == "title" and tokens[place].norm in (
-        "miss",
-        "coach",
-        "dr",
-        "sr",
-        "doctor",
-        "aunt",
-        "uncle",
-        "tia",
-        "tio",
-        "prof",
-        "professor",
-    ):
-        strong = capital(tokens[head]) and not seen.shouted
-    if (
-        cue == "title"
-        and not strong
-        and not (capital(tokens[head]) or lexicon.kind(tokens[head].key) in (GIVEN, FAMILY))
-    ):
-        return
-    if cue in ("greeting", "farewell") and not _opens(seen, place):
-        return
-    if cue == "signed" and (
-        head + 5 < len(tokens)
-        or (tokens[following - 1].norm == "from"
-        and lexicon.kind(tokens[head].key) not in (GIVEN, FAMILY))
-    ):
-        return
-    shy = not seen.problem[1] and tokens[place].norm not in ("its", "it", "this")
-    again = (head + 1 < len(tokens) and tokens[head + 1].norm in ("again", "here")) or head == len(tokens) - 1
-    if cue == "i_am" and tokens[head].norm in words("seasons") and tokens[place].norm in ("its", "it", "this"):
-        return
-    strange = cue == "greeting" or (
-        cue == "i_am" and seen.turn < 3 and (shy or (again and len(tokens) < 8 and not seen.problem[1]))
-    )
-    last = read_name(seen, head, strong, strange)
-    if last is None:
-        return
-    if cue == "signed" and last < len(tokens) - 1:
-        return
-    if entry.get("end") and not ends_clause(seen, last):
-        return
-    weight = entry["weight"] if strong or cue != "title" else 0.5
-    if cue == "i_am":
-        weight = 1 - (1 - weight) * (1 - (table()["early"] if seen.turn < 3 else 0)) * (
-            1 - (table()["clause"] if ends_clause(seen, last) else 0)
-        )
-    yield Candidate(seen.place, head, last, cue, weight, bool(entry.get("real")), entry["reason"])
-    yield from together(seen, last, cue, weight, bool(entry.get("real")), entry["reason"])
+    return head, end
+
+
+def _new(seen: View, head: int, pointing: bool) -> bool:
+    """Whether a person may say here for the first time who they are, by a word that no list holds."""
+    if seen.turn >= _FIRST_TURNS or seen.problem[1]:
+        return False
+    tokens = seen.tokens
+    again = head == len(tokens) - 1 or tokens[head + 1].norm in ("again", "here")
+    return not pointing or (again and len(tokens) < 8)
 
 
 def _opens(seen: View, place: int) -> bool:
-    """Whether a greeting or thanks may begin at a token: at the head of a clause, or behind a word of that kind."""
+    """Whether a greeting or thanks may begin at a token: at the head of a clause, or behind such a word."""
     if place in seen.heads:
         return True
     before = seen.tokens[place - 1]
-    gap = seen.content[before.end : seen.tokens[place].start]
+    gap = seen.content[before.stop : seen.tokens[place].start]
     return (
         bool(gap.strip())
         or before.norm in words("interjections")
@@ -166,7 +162,7 @@ def _name_before(seen: View, cue: str, entry: dict[str, Any], place: int) -> Ite
     while (
         first
         and last - first < 3
-        and (first - 1) not in seen.heads | {-1}
+        and (first - 1) not in seen.heads
         and read_name(seen, first - 1, strong=False) == last
     ):
         first -= 1

@@ -30,7 +30,7 @@ class Known:
     reason: str = ""
 
     def add(self, weight: float) -> None:
-        """Takes a cue in; only the heaviest count, so that a name said a thousand times is no surer than one said often."""
+        """Takes a cue in; only the heaviest count: a thousand times is no surer than often."""
         self.weights = sorted((*self.weights, weight), reverse=True)[:_MOST_CUES]
 
     def score(self) -> float:

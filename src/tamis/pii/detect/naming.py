@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import NamedTuple
 
 from tamis.pii import lexicon
@@ -13,7 +14,8 @@ from tamis.pii.lexicon import BOTH, EPONYM, FAMILY, GIVEN, SURNAME, UNKNOWN, WOR
 _JOINT = re.compile(r"[  ]|[-.] ?")
 _GAP = re.compile(r"[ -]|['’] ?")
 _SPELLED = re.compile(
-    r"(?<![\w'’.-])[^\W\d_](?:([ .,–-]|, | - |\.\.\.)[^\W\d_](?![^\W_])(?:\1[^\W\d_](?![^\W_])){1,13})[.]?(?![\w'’])"
+    r"(?<![\w'’.-])[^\W\d_](?:([ .,–-]|, | - |\.\.\.)[^\W\d_](?![^\W_])(?:\1[^\W\d_](?![^\W_])){1,13})["
+    r".]?(?![\w'’])"
 )
 _INITIALS = re.compile(r"(?<!\w)[A-Z]\.\s?[A-Z]\.?(?:\s?[A-Z]\.?)?(?!\w)|(?<!\w)[A-Z]{2,3}(?!\w)")
 
@@ -159,7 +161,7 @@ def spelled(seen: View) -> Iterator[tuple[int, int, str, bool]]:
     """Names that are spelled letter by letter: start, end, the letters together, whether the text says so."""
     for match in _SPELLED.finditer(seen.content):
         word = lexicon.folded(match[0])
-        steps = {ord(b) - ord(a) for a, b in zip(word, word[1:], strict=False)}
+        steps = {ord(b) - ord(a) for a, b in pairwise(word)}
         if len(word) < 3 or steps == {1} or steps == {0} or word in words("congruences"):
             continue
         said = re.search(

@@ -17,11 +17,13 @@ _DOT = r"(?:\s*[(\[{<]\s*(?:dot|punto)\s*[)\]}>]\s*|\s+(?:dot|punto)\s+|\s*\.\s*
 _JOIN = r"\s+(?:dot|punto|underscore|dash|hyphen|guion|guion bajo)\s+"
 _ENDS = r"(?:com|org|net|edu|gov|io|us|co|uk|mx|es|ca)"
 _OBFUSCATED = re.compile(
-    rf"(?<![\w.+@-])((?:[^\W_]\s){{0,24}}[\w.+-]{{1,40}}(?:{_JOIN}[\w+-]{{1,30}}){{0,4}})({_AT})([\w-]{{2,30}}(?:{_DOT}[\w-]{{2,30}}){{0,2}}?)({_DOT})({_ENDS})(?:{_DOT}(?:us|uk|mx))?\b",
+    rf"(?<![\w.+@-])((?:[^\W_]\s){{0,24}}[\w.+-]{{1,40}}(?:{_JOIN}[\w+-]{{1,30}}){{0,4}})({_AT})([\w-]{{"
+    rf"2,30}}(?:{_DOT}[\w-]{{2,30}}){{0,2}}?)({_DOT})({_ENDS})(?:{_DOT}(?:us|uk|mx))?\b",
     re.IGNORECASE,
 )
 _TOLD = re.compile(
-    r"(?:mail|gmail|correo)(?:\s+(?:address|addy))?(?:\s+(?:is|es|its|it's|um|uh)|\s*:)+\s+((?:[^\s@]{1,30}\s+){1,12}?(?:at|arroba)\s+[^\s@]{2,30}(?:\s+(?:dot|punto)\s+[^\W_]{2,30}){1,3})",
+    r"(?:mail|gmail|correo)(?:\s+(?:address|addy))?(?:\s+(?:is|es|its|it's|um|uh)|\s*:)+\s+((?:[^\s@]{1"
+    r",30}\s+){1,12}?(?:at|arroba)\s+[^\s@]{2,30}(?:\s+(?:dot|punto)\s+[^\W_]{2,30}){1,3})",
     re.IGNORECASE,
 )
 _PROVIDER = re.compile(
@@ -29,19 +31,27 @@ _PROVIDER = re.compile(
     re.IGNORECASE,
 )
 _BARE_PROVIDER = re.compile(
-    r"(?<![\w.+@-])([\w.+-]{2,40}(?:\s+at\s+|\s*@\s*)(?:gmail|yahoo|hotmail|outlook|icloud|aol|protonmail))(?![\w.])",
+    r"(?<![\w.+@-])([\w.+-]{2,40}(?:\s+at\s+|\s*@\s*)(?:gmail|yahoo|hotmail|outlook|icloud|aol"
+    r"|protonmail))(?![\w.])",
     re.IGNORECASE,
 )
 _LINK = re.compile(r"(?<!\w)(?:https?|ftp)://[^\s<>\"`{}|\\^]{3,2000}", re.IGNORECASE)
 _SPOKEN_LINK = re.compile(
-    rf"(?<!\w)[\w-]{{2,40}}(?:\s+dot\s+[\w-]{{2,30}}){{0,3}}\s+dot\s+{_ENDS}(?:\s+slash\s+[\w-]{{1,40}}(?:\s+(?:dash|dot)\s+[\w-]{{1,30}}){{0,4}}){{0,5}}(?!\w)",
+    rf"(?<!\w)[\w-]{{2,40}}(?:\s+dot\s+[\w-]{{2,30}}){{0,3}}\s+dot\s+{_ENDS}(?:\s+slash\s+[\w-]{{1,40}}(?"
+    rf":\s+(?:dash|dot)\s+[\w-]{{1,30}}){{0,4}}){{0,5}}(?!\w)",
     re.IGNORECASE,
 )
 _HANDLE = re.compile(r"(?<![\w.@/\\])@[^\W\d][\w.-]{1,29}")
 _NAME = r"[\w][\w.#-]{2,31}"
-_SITE = r"discord|insta(?:gram)?|ig|snap(?:chat)?|gamer\s?tag|user\s?name|user|handle|roblox|tik\s?tok|twitter|twitch|steam|psn|xbox|fortnite|minecraft|epic(?:\s?games)?|usuario|screen\s?name|github|login|reddit|youtube|yt|finsta|valorant|riot"
+_SITE = (
+    r"discord|insta(?:gram)?|ig|snap(?:chat)?|gamer\s?tag|user\s?name|user|handle|roblox|tik\s?tok"
+    r"|twitter|twitch|steam|psn|xbox|fortnite|minecraft|epic(?:\s?games)?|usuario|screen\s?name"
+    r"|github|login|reddit|youtube|yt|finsta|valorant|riot"
+)
 _NAMED = re.compile(
-    rf"(?<!\w)(?:{_SITE})(?:\s+(?:name|user|username|handle|tag|id|account|acct|tag))?(?P<is>\s*(?:is|es|:|=|->|i'?m|its|it's|as|under)\s*(?:um+\s+|uh+\s+|like\s+)?|\s+)[\"'`“]?(?P<name>{_NAME}(?:\s+(?:underscore|dot|dash)\s+[\w-]{{1,30}}){{0,4}})",
+    rf"(?<!\w)(?:{_SITE})(?:\s+(?:name|user|username|handle|tag|id|account|acct|tag))?(?P<is>\s*(?:is"
+    rf"|es|:|=|->|i'?m|its|it's|as|under)\s*(?:um+\s+|uh+\s+|like\s+)?|\s+)[\"'`“]?(?P<name>{_NAME}(?:\s+"
+    rf"(?:underscore|dot|dash)\s+[\w-]{{1,30}}){{0,4}})",
     re.IGNORECASE,
 )
 _ON_SITE = re.compile(rf"(?<![\w@.])({_NAME})\s+(?:on|en)\s+(?:{_SITE})(?!\w)", re.IGNORECASE)
@@ -56,7 +66,8 @@ _VERSION = re.compile(r"(?:\bv|\bver|\bversion|\bsection|\bchapter|\brelease|\bf
 def _domain() -> re.Pattern[str]:
     ends = "|".join(sorted(contexts.words("top_level") | contexts.words("top_level_words"), key=len, reverse=True))
     return re.compile(
-        rf"(?<![\w@.-])(?P<host>(?:www\.)?(?:[^\W_](?:[\w-]{{0,62}})\.){{1,5}}(?P<end>{ends}))(?![\w-]|\.\w)(?P<path>(?::\d{{2,5}})?/[^\s<>\"`]{{0,2000}})?",
+        rf"(?<![\w@.-])(?P<host>(?:www\.)?(?:[^\W_](?:[\w-]{{0,62}})\.){{1,5}}(?P<end>{ends}))(?![\w-]"
+        rf"|\.\w)(?P<path>(?::\d{{2,5}})?/[^\s<>\"`]{{0,2000}})?",
         re.IGNORECASE,
     )
 

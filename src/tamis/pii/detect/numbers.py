@@ -1,4 +1,4 @@
-"""Phone numbers, identity numbers, social security and card numbers: by shape, checksum and the words around them."""
+"""Phone, identity, social security and card numbers: by shape, checksum and the words around them."""
 
 from __future__ import annotations
 
@@ -7,20 +7,22 @@ from collections.abc import Iterator
 
 from tamis.pii import contexts
 from tamis.pii.detect.shapes import calculated, digits_of, luhn
-from tamis.pii.detect.spoken import WORDS, said
+from tamis.pii.detect.spoken import digit_words, said
 from tamis.pii.spans import Span
 
 _GAP = r"[ \u00a0().\-–—‐‑·•_]{0,3}"
 _NUMBERISH = re.compile(rf"(?<![\w])[+(]{{0,2}}\d(?:{_GAP}\d){{6,18}}(?!\w)(?![.,]\d)")
 _LOOSE = re.compile(
-    r"(?<![\w])[+(]{0,2}\d(?:[^\w\n=+*<>^]{0,5}(?:(?:and|then|dash|hyphen|space|dot|y|um|uh|luego|guion)[^\w\n=]{1,3}){0,2}\d){6,14}(?!\w)",
+    r"(?<![\w])[+(]{0,2}\d(?:[^\w\n=+*<>^]{0,5}(?:(?:and|then|dash|hyphen|space|dot|y|um|uh|luego"
+    r"|guion)[^\w\n=]{1,3}){0,2}\d){6,14}(?!\w)",
     re.IGNORECASE,
 )
 _VALUE = re.compile(
     r"(?<![\w.$€£])#?[A-Za-z]{0,5}-?\d[\dA-Za-z]{0,19}(?:[- ]\d[\dA-Za-z]{0,11}){0,5}(?![\w%°]|\.\d)"
 )
 _ID_CONTEXT = re.compile(
-    r"(?<!\w)(?:(?:my|your|ur|his|her|our|student|school|lunch|library|zoom|meeting|portal|state|district|member|patient|employee|login|badge|test(?:ing)?|mi)\s+(?:id|pin)\b"
+    r"(?<!\w)(?:(?:my|your|ur|his|her|our|student|school|lunch|library|zoom|meeting|portal|state"
+    r"|district|member|patient|employee|login|badge|test(?:ing)?|mi)\s+(?:id|pin)\b"
     r"|id(?:['’]?s)?\s*(?:is|:|#|=|num(?:ber)?|no\b)|s\.i\.d\b)",
     re.IGNORECASE,
 )
@@ -47,7 +49,7 @@ def find(content: str) -> Iterator[Span]:
                 0.2 if calculated(content, *match.span()) else 0.55,
                 "a letter and many digits",
             )
-    if len(WORDS.findall(content[:20_000])) > 2:
+    if len(digit_words().findall(content[:20_000])) > 2:
         yield from _spoken(content)
 
 
@@ -131,15 +133,15 @@ def _loose(content: str) -> Iterator[Span]:
             7 <= len(digits) <= 13
             and digits not in "01234567890"
             and contexts.distance("PHONE_NUMBER", content, *match.span()) is not None
+            and _near(content, *match.span()) != ("ID_NUMBER", 0)
+            and not calculated(content, *match.span())
+            and not _list(match[0])
         ):
-            if (
-                _near(content, *match.span()) != ("ID_NUMBER", 0)
-                and not calculated(content, *match.span())
-                and not _list(match[0])
-            ):
-                yield Span(
-                    match.start(), match.end(), "PHONE_NUMBER", 0.75, "digits in pieces, called a phone number"
-                )
+            yield Span(*match.span(), "PHONE_NUMBER", 0.75, "digits in pieces, called a phone number")
+
+
+_WEAK = frozenset({"id", "ids", "id is", "library", "insurance"})
+"""Context words that need more beside them: `_ID_CONTEXT` says what."""
 
 
 def _list(text: str) -> bool:
@@ -151,19 +153,8 @@ def _identity(content: str) -> Iterator[Span]:
     """Values that words beside them call a number of somebody."""
     places = [(match.start(), match.end()) for match in _ID_CONTEXT.finditer(content)]
     for label in ("ID_NUMBER", "US_SSN"):
-        strong = contexts.pattern(label)
-        for match in strong.finditer(content):
-            if label == "US_SSN" or match[0].lower() not in (
-                "id",
-                "ids",
-                "id is",
-                "meeting",
-                "zoom",
-                "library",
-                "social",
-                "insurance",
-            ) or match[0].lower() in ("meeting", "zoom"):
-                places.append((match.start(), match.end()))
+        found = contexts.pattern(label).finditer(content)
+        places += [match.span() for match in found if label == "US_SSN" or match[0].lower() not in _WEAK]
     for start, end in places:
         value = _VALUE.search(content, end, min(len(content), end + 48))
         if value and not re.search(

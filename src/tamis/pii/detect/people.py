@@ -332,9 +332,11 @@ class _People:
             raised = capital(token) and not seen.shouted
             bonus = self._weights["lists"]["capital"] if raised else 0.0
             return min(1 - (1 - weight) * (1 - bonus), self._known[key].score()), reason
-        if kind == GIVEN and capital(token) and not seen.shouted and len(token.key) > 2 and not inside:
-            return float(self._weights["lists"]["given"]), "a listed name that no cue speaks for"
-        return 0, ""
+        if kind != GIVEN or len(token.key) < 3 or self._curriculum(seen, place):
+            return 0, ""
+        if inside or not capital(token) or seen.shouted:
+            return float(self._weights["doubtful"]), "a listed name in a word problem or without a capital"
+        return float(self._weights["lists"]["given"]), "a listed name that no cue speaks for"
 
     @staticmethod
     def _curriculum(seen: View, place: int) -> bool:

@@ -15,13 +15,23 @@ from tamis.pii.spans import Span
 _HOUSE = re.compile(r"(?<![\w.$/+*=-])\d{1,5}(?:-\d{1,3}|[A-Za-z](?!\w))?[ \t]{1,3}(?=[^\W_])")
 _STEP = re.compile(r"(?:[^\W\d_][\w.'’-]{0,24}|\d{1,3}(?:st|nd|rd|th))(?:[ \t]{1,3}|(?=\W|\Z))", re.IGNORECASE)
 _CALLE = re.compile(
-    r"(?<!\w)(?:calle|avenida|av\.|carrera|colonia|rua|rue|via|calz\.?|calzada|callejon|callejón|paseo|boulevard)\s+(?:[^\W_][\w.'’]{0,24}\s+){0,4}?(?:#|no\.?|n[uú]mero|num\.?)?\s*\d{1,5}[A-Za-z]?(?!\w)",
+    r"(?<!\w)(?:calle|avenida|av\.|carrera|colonia|rua|rue|via|calz\.?|calzada|callejon|callejón"
+    r"|paseo|boulevard)\s+(?:[^\W_][\w.'’]{0,24}\s+){0,4}?(?:#|no\.?|n[uú]mero|num\.?)?\s*\d{1,5}[A-Za-"
+    r"z]?(?!\w)",
     re.IGNORECASE,
 )
 _UNIT = re.compile(r",?\s*(?:apt|apartment|unit|suite|ste|#|no|depto|piso)\.?\s*#?\s*\w{1,6}(?!\w)", re.IGNORECASE)
 _ZIP = re.compile(r",?\s*\d{5}(?:-\d{4})?(?!\w)")
 _ZIP_SAID = re.compile(
-    r"(?<!\w)(?:zip|zip ?code|postal code|postcode)\s*(?:is|:|=)?\s*(\d{5}(?:-\d{4})?|[A-Z]\d[A-Z]\s?\d[A-Z]\d|[A-Z]{1,2}\d[A-Z\d]?\s?\d[A-Z]{2})(?!\w)",
+    r"(?<!\w)(?:zip|zip ?code|postal code|postcode)\s*(?:is|:|=)?\s*(\d{5}(?:-\d{4})?|[A-Z]\d[A-Z]\s?\d"
+    r"[A-Z]\d|[A-Z]{1,2}\d[A-Z\d]?\s?\d[A-Z]{2})(?!\w)",
+    re.IGNORECASE,
+)
+
+
+_ASKS_PLACE = re.compile(
+    r"where (?:do|are|r) (?:you|u) (?:live|from|at)|where(?:abouts)? are you(?: located| calling| joining)?\W*\Z"
+    r"|donde vives|de donde eres|what (?:city|town|state)|your (?:address|zip)",
     re.IGNORECASE,
 )
 
@@ -55,7 +65,7 @@ def _addresses(seen: View) -> Iterator[Span]:
         at, capitals, words = match.end(), 0, 0
         while words < 6 and (step := _STEP.match(content, at)):
             word = step[0].strip().rstrip(".,").lower()
-            if words and word in types and not (word == "st" and words == 1 and False):
+            if words and word in types:
                 end = at + len(step[0].rstrip().rstrip(","))
                 yield from _street(seen, match.start(), end, word in sure, capitals == words)
                 break
@@ -132,84 +142,49 @@ def _towns(seen: View, before: Sequence[View]) -> Iterator[Span]:
     starts = {token.start: place for place, token in enumerate(tokens)}
     for match in _lives().finditer(content):
         place = starts.get(match.end())
-        if place is None:
+        last, listed = _town(seen, place) if place is not None else (None, False)
+        if place is None or last is None:
             continue
-        last, listed = _town(seen, place)
-        if last is None:
-            continue
-        phrase = match[0].lower()
-        home = any(
-            word in phrase
-            for word in (
-                "live",
-                "address",
-                "viv",
-                "moved",
-                "soy de",
-                "from",
-                "grew",
-                "born",
-                "stay",
-                "raised",
-                "hometown",
-                "downtown",
-                "visiting",
-                "town",
-                "here in",
-            )
-        )
-        score = 0.85 if home and listed else 0.75 if home else 0.65 if listed else 0.5
-        if phrase.startswith(("im ", "i am ")) and not listed and "from" not in phrase:
-            score = 0.55 if capital(tokens[place]) and not seen.shouted else 0.3
-        if (
-            not capital(tokens[place])
-            and not listed
-            and not any(word in phrase for word in ("live", "viv", "from", "moved", "address", "stay"))
-        ):
-            score = 0.35
-        if (
-            seen.told(match.end())
-            or not (seen.personal or phrase.startswith(("here", "over here")))
-            or (seen.problem[1] and not home)
-        ):
-            score = 0.35
-        yield Span(
-            tokens[place].start,
-            _with_state(content, tokens[last].end),
-            "LOCATION",
-            score,
-            "says where somebody lives or is",
-        )
-    if (
-        before
-        and re.search(
-            r"(?i)where (?:do|are|r) (?:you|u) (?:live|from|at)|where(?:abouts)? are you(?: located| calling| joining)?\W*\Z|donde vives|de donde eres|what (?:city|town|state)|your (?:address|zip)",
-            before[-1].content,
-        )
-        and before[-1].role != seen.role
-    ):
+        score = _how_home(seen, match[0].lower(), place, listed)
+        end = _with_state(content, tokens[last].end)
+        yield Span(tokens[place].start, end, "LOCATION", score, "says where somebody lives or is")
+    if before and before[-1].role != seen.role and _ASKS_PLACE.search(before[-1].content):
         place = 0
-        while (
-            place < len(tokens) - 1
-            and lexicon.kind(tokens[place].key) == WORD
-            and (tokens[place].key,) not in _gazetteer()
-        ):
+        while place < len(tokens) - 1 and lexicon.kind(tokens[place].key) == WORD:
+            if (tokens[place].key,) in _gazetteer():
+                break
             place += 1
         last, listed = _town(seen, place)
         if last is not None and (listed or capital(tokens[place])):
-            yield Span(
-                tokens[place].start,
-                _with_state(content, tokens[last].end),
-                "LOCATION",
-                0.75 if listed else 0.6,
-                "answers a question about a place",
-            )
+            end, score = _with_state(content, tokens[last].end), 0.75 if listed else 0.6
+            yield Span(tokens[place].start, end, "LOCATION", score, "answers a question about a place")
     yield from _listed_places(seen)
+
+
+_HOME = re.compile(
+    r"live|address|viv|moved|soy de|from|grew|born|stay|raised|hometown|downtown|visiting|town"
+    r"|here in"
+)
+_OWN_HOME = re.compile(r"live|viv|from|moved|address|stay")
+
+
+def _how_home(seen: View, phrase: str, place: int, listed: bool) -> float:
+    """How sure it is that a phrase ("i live in") says where somebody is, before the place that a token begins."""
+    home, raised = bool(_HOME.search(phrase)), capital(seen.tokens[place]) and not seen.shouted
+    spoken_of = seen.personal or phrase.startswith(("here", "over here"))
+    if seen.told(seen.tokens[place].start) or not spoken_of or (seen.problem[1] and not home):
+        return 0.35
+    if not capital(seen.tokens[place]) and not listed and not _OWN_HOME.search(phrase):
+        return 0.35
+    if phrase.startswith(("im ", "i am ")) and not listed and "from" not in phrase:
+        return 0.55 if raised else 0.3
+    return 0.85 if home and listed else 0.75 if home else 0.65 if listed else 0.5
 
 
 def _listed_places(seen: View) -> Iterator[Span]:
     """Known towns and countries that stand behind "in" or "from" in plain chat."""
     tokens = seen.tokens
+    own = not seen.numbers and any(token.norm in _PERSONAL for token in tokens)
     for place in range(1, len(tokens)):
         if tokens[place - 1].norm not in ("in", "from", "near", "en", "de", "to", "at", "around"):
             continue
@@ -218,9 +193,7 @@ def _listed_places(seen: View) -> Iterator[Span]:
             continue
         raised = capital(tokens[place]) and not seen.shouted
         known = listed and (raised or len(tokens[place].key) > 4)
-        personal = (
-            not seen.numbers and any(t.norm in _PERSONAL for t in tokens) and tokens[last].norm == tokens[last].key
-        )
+        personal = own and tokens[last].norm == tokens[last].key
         if known or raised:
             score = (0.55 if personal else 0.4) if known else 0.4 if personal else 0.2
             yield Span(
@@ -248,7 +221,24 @@ def _with_state(content: str, end: int) -> int:
 
 
 _PLACE_ENDS = frozenset(
-    ["city", "beach", "springs", "falls", "heights", "park", "valley", "hills", "county", "island", "village", "bay", "rapids", "forge", "grove", "creek"]
+    [
+        "city",
+        "beach",
+        "springs",
+        "falls",
+        "heights",
+        "park",
+        "valley",
+        "hills",
+        "county",
+        "island",
+        "village",
+        "bay",
+        "rapids",
+        "forge",
+        "grove",
+        "creek",
+    ]
 )
 
 
@@ -284,7 +274,9 @@ def _town(seen: View, place: int) -> tuple[int | None, bool]:
         and SPACE.fullmatch(content, tokens[last].end, tokens[last + 1].start)
     ):
         token = tokens[last + 1]
-        if (raised and capital(token) and len(token.text) > 1) or (token.key in _PLACE_ENDS and token.text.islower()):
+        if (raised and capital(token) and len(token.text) > 1) or (
+            token.key in _PLACE_ENDS and token.text.islower()
+        ):
             last += 1
         else:
             break

@@ -13,7 +13,8 @@ from tamis.pii.detect.views import NUMBER, View, capital, ends_clause, table, ti
 from tamis.pii.lexicon import BOTH, EPONYM, FAMILY, GIVEN
 
 _SPEAKER = re.compile(
-    r"(?:\A|\n)[ \t]*(?:[\[(]?\d{1,2}:\d{2}(?::\d{2})?[\])]?[ \t]*)?(?=[^\W\d_])([^\n:]{2,40}?)[ \t]*:(?=[ \t]+[^\s\d]|\n|\Z)"
+    r"(?:\A|\n)[ \t]*(?:[\[(]?\d{1,2}:\d{2}(?::\d{2})?[\])]?[ \t]*)?(?=[^\W\d_])([^\n:]{2,40}?)[ \t]*:(?"
+    r"=[ \t]+[^\W\d]|\n|\Z)"
 )
 _SIGNATURE = re.compile(r"(?:[-–—~][ \t]*|\n[ \t]*)(?=[^\W\d_][^\n]{1,40}\Z)")
 
@@ -50,65 +51,56 @@ def by_place(seen: View, before: Sequence[View]) -> Iterator[Candidate]:
 
 
 def _called(seen: View) -> Iterator[Candidate]:
-    """Names that commas set apart, at the end of a sentence or inside one."""
-    tokens, content, weights = seen.tokens, seen.content, table()
-    for place in seen.heads:
-        last = read_name(seen, place, strong=False)
-        if (
-            last is None
-            or last + 1 >= len(tokens)
-            or "," not in content[tokens[last].end : tokens[last + 1].start]
-        ):
-            continue
-        direct = lexicon.kind(tokens[place].key) in (GIVEN, FAMILY, BOTH) or tokens[last + 1].norm in words(
-            "direct_questions"
-        )
-        if direct and tokens[last + 1].norm in words("addressing") and lexicon.kind(tokens[place].key) != EPONYM:
-            yield Candidate(
-                seen.place, place, last, "opening", weights["opening"], False, "called by name before a comma"
-            )
+    """Names that are called out: before a comma, between commas, at the end; and whose a class or a turn is."""
+    yield from _opened(seen)
+    tokens, content = seen.tokens, seen.content
     for place in range(1, len(tokens)):
-        if (
-            tokens[place].norm in words("possessions")
-            and tokens[place - 1].stop != tokens[place - 1].end
-            and seen.personal
-            and not seen.problem[1]
-        ):
-            if capital(tokens[place - 1]) and read_name(seen, place - 1, strong=False) is not None:
-                yield Candidate(
-                    seen.place,
-                    place - 1,
-                    place - 1,
-                    "possessed",
-                    weights["possessed"],
-                    False,
-                    "somebody's class, relative or turn",
-                )
-        if (
-            place in seen.heads
-            or "," not in content[tokens[place - 1].end : tokens[place].start]
-            or not capital(tokens[place])
-        ):
+        if not capital(tokens[place]) and not _owns(seen, place):
+            continue
+        if _owns(seen, place) and read_name(seen, place - 1, strong=False) is not None:
+            yield _at(seen, place - 1, place - 1, "possessed", "somebody's class, relative or turn")
+        town = (
+            capital(tokens[place - 1]) and (place - 1) not in seen.heads and content[tokens[place - 1].end] == ","
+        )
+        if town and seen.numbers and not seen.personal:
+            continue
+        if place in seen.heads or "," not in content[tokens[place - 1].end : tokens[place].start]:
             continue
         last = read_name(seen, place, strong=False)
         if last is None or not ends_clause(seen, last):
             continue
-        behind = content[tokens[last].end : tokens[last].end + 2].strip()
-        at_end = last == len(tokens) - 1 or behind[:1] in tuple(".!?\n")
-        if at_end and tokens[place - 1].norm != "and":
-            yield Candidate(
-                seen.place,
-                place,
-                last,
-                "called",
-                weights["called_at_end"],
-                False,
-                "called by name at the end of a sentence",
-            )
-        elif behind[:1] == "," and (seen.personal or not seen.numbers):
-            yield Candidate(
-                seen.place, place, last, "called", weights["enclosed"], False, "called by name between commas"
-            )
+        behind = content[tokens[last].end : tokens[last].end + 2].strip()[:1]
+        if (last == len(tokens) - 1 or behind in tuple(".!?")) and tokens[place - 1].norm != "and":
+            yield _at(seen, place, last, "called_at_end", "called by name at the end of a sentence")
+        elif behind == "," and (seen.personal or not seen.numbers):
+            yield _at(seen, place, last, "enclosed", "called by name between commas")
+
+
+def _at(seen: View, first: int, last: int, cue: str, reason: str) -> Candidate:
+    """What a position speaks for; its weight has the cue's name."""
+    return Candidate(seen.place, first, last, cue, float(table()[cue]), False, reason)
+
+
+def _owns(seen: View, place: int) -> bool:
+    """Whether a token is something that the person named before it has, in plain chat."""
+    before = seen.tokens[place - 1]
+    if seen.tokens[place].norm not in words("possessions") or before.stop == before.end:
+        return False
+    return seen.personal and not seen.problem[1] and capital(before)
+
+
+def _opened(seen: View) -> Iterator[Candidate]:
+    """Names at the head of a sentence, before a comma and what one says to somebody."""
+    tokens = seen.tokens
+    for place in sorted(seen.heads):
+        last = read_name(seen, place, strong=False)
+        if last is None or last + 1 >= len(tokens):
+            continue
+        then, kind = tokens[last + 1].norm, lexicon.kind(tokens[place].key)
+        if "," not in seen.content[tokens[last].end : tokens[last + 1].start] or then not in words("addressing"):
+            continue
+        if kind != EPONYM and (kind in (GIVEN, FAMILY, BOTH) or then in words("direct_questions")):
+            yield _at(seen, place, last, "opening", "called by name before a comma")
 
 
 def _replies(seen: View, before: Sequence[View], weights: dict[str, Any]) -> Iterator[Candidate]:
@@ -134,7 +126,7 @@ def _replies(seen: View, before: Sequence[View], weights: dict[str, Any]) -> Ite
 
 
 def _asked(seen: View, before: Sequence[View]) -> str:
-    """Whether the messages before leave a name open: asked for by somebody else, or announced by the same person."""
+    """Whether the messages before leave a name open: asked for by somebody else, or begun by the same writer."""
     for earlier in reversed(before[-3:]):
         words = " ".join(token.norm for token in earlier.tokens[-40:])
         if earlier.role != seen.role and _ask_name().search(words):

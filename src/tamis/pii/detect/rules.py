@@ -14,7 +14,7 @@ class RulesDetector:
     """Finds personal data by rules alone: no model, no network.
 
     Args:
-        roster: Names of people who may take part, one a string; they count wherever they stand outside word problems.
+        roster: Names of people who may take part, one a string; outside word problems they always count.
 
     Attributes:
         name: What the detector is called.

@@ -21,6 +21,7 @@ def _goes() -> frozenset[tuple[str, ...]]:
 
 
 def find(seen: View, before: Sequence[View]) -> Iterator[Span]:
+    """The schools of a message that follows some others."""
     tokens, content = seen.tokens, seen.content
     ends, types = contexts.words("school_ends"), contexts.words("school_types")
     asked = (
@@ -76,22 +77,29 @@ def _school_start(seen: View, place: int) -> int | None:
             break
         word = lexicon.kind(token.key) == WORD or token.norm in contexts.words("no_schools")
         if (
-            capital(token)
-            and not seen.shouted
-            and token.norm not in contexts.words("no_schools")
-            and not (first - 1 in seen.heads and word and token.norm not in types and not raised)
-        ) or (token.norm in types and not word) or (token.norm in types and first < place + 1 and not raised) or (
-            raised
-            and token.norm in ("of", "the", "for", "de", "la", "and")
-            and first > 1
-            and capital(tokens[first - 2])
-            and not seen.shouted
-        ) or (not raised and not word and token.norm not in ("is", "im")) or (
-            not raised
-            and word
-            and token.norm
-            in contexts.words("street_words")
-            | {"saint", "st", "mount", "washington", "lincoln", "creek", "valley", "view", "ridge", "bay"}
+            (
+                capital(token)
+                and not seen.shouted
+                and token.norm not in contexts.words("no_schools")
+                and not (first - 1 in seen.heads and word and token.norm not in types and not raised)
+            )
+            or (token.norm in types and not word)
+            or (token.norm in types and first < place + 1 and not raised)
+            or (
+                raised
+                and token.norm in ("of", "the", "for", "de", "la", "and")
+                and first > 1
+                and capital(tokens[first - 2])
+                and not seen.shouted
+            )
+            or (not raised and not word and token.norm not in ("is", "im"))
+            or (
+                not raised
+                and word
+                and token.norm
+                in contexts.words("street_words")
+                | {"saint", "st", "mount", "washington", "lincoln", "creek", "valley", "view", "ridge", "bay"}
+            )
         ):
             first -= 1
         else:

@@ -4,25 +4,32 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import cache
 from typing import NamedTuple
 
 from tamis.pii import contexts
 from tamis.pii.detect.shapes import calculated, digits_of
 from tamis.pii.spans import Span
 
-_SPOKEN = {
-    "zero": "0", "oh": "0", "o": "0", "one": "1", "two": "2", "three": "3", "four": "4", "five": "5", "six": "6", "seven": "7",
-    "eight": "8", "nine": "9", "cero": "0", "uno": "1", "dos": "2", "tres": "3", "cuatro": "4", "cinco": "5", "seis": "6", "siete": "7",
-    "ocho": "8", "nueve": "9", "ten": "10", "eleven": "11", "twelve": "12", "thirteen": "13", "fourteen": "14", "fifteen": "15",
-    "sixteen": "16", "seventeen": "17", "eighteen": "18", "nineteen": "19", "twenty": "2_", "thirty": "3_", "forty": "4_", "fifty": "5_",
-    "sixty": "6_", "seventy": "7_", "eighty": "8_", "ninety": "9_", "hundred": "00",
-}  # fmt: skip
-DIGIT_WORD = r"(?:(?:double|triple|doble)\s+)?(?:" + "|".join(sorted(_SPOKEN, key=len, reverse=True)) + ")"
 _BETWEEN = r"[\s,.\-–…]{1,4}(?:(?:um+|uh+|er|like|and|then|y|dash|hyphen|space|area code|luego)[\s,.…]{1,4}){0,2}"
-_SAID = re.compile(
-    rf"(?<!\w)(?:{DIGIT_WORD}|\d{{1,4}})(?:{_BETWEEN}(?:{DIGIT_WORD}|\d{{1,4}})){{2,19}}(?!\w)", re.IGNORECASE
-)
-WORDS = re.compile(rf"(?<!\w){DIGIT_WORD}(?!\w)", re.IGNORECASE)
+
+
+@cache
+def _digit_word() -> str:
+    listed = sorted(contexts.table()["spoken_digits"], key=len, reverse=True)
+    return rf"(?:(?:double|triple|doble)\s+)?(?:{'|'.join(listed)})"
+
+
+@cache
+def _said() -> re.Pattern[str]:
+    one = rf"(?:{_digit_word()}|\d{{1,4}})"
+    return re.compile(rf"(?<!\w){one}(?:{_BETWEEN}{one}){{2,19}}(?!\w)", re.IGNORECASE)
+
+
+@cache
+def digit_words() -> re.Pattern[str]:
+    """A digit in words, such as "oh" or "double five"."""
+    return re.compile(rf"(?<!\w){_digit_word()}(?!\w)", re.IGNORECASE)
 
 
 class Said(NamedTuple):
@@ -36,16 +43,16 @@ class Said(NamedTuple):
 
 def said(content: str) -> Iterator[Said]:
     """Digits that are read out: where, which, and how many of them are words."""
-    for match in _SAID.finditer(content):
+    for match in _said().finditer(content):
         digits, words = "", 0
-        for part in re.finditer(rf"{DIGIT_WORD}(?!\w)|\d+", match[0], re.IGNORECASE):
+        for part in re.finditer(rf"{_digit_word()}(?!\w)|\d+", match[0], re.IGNORECASE):
             text = part[0].lower()
             if text.isdigit():
                 digits += text
                 continue
             words += 1
             *times, word = text.split()
-            value = _SPOKEN[word]
+            value = contexts.table()["spoken_digits"][word]
             if digits.endswith("_"):
                 digits = digits[:-1] + ("0" if len(value) > 1 else "")
             digits += value * ({"double": 2, "doble": 2, "triple": 3}[times[0]] if times else 1)
@@ -55,7 +62,8 @@ def said(content: str) -> Iterator[Said]:
 _PIECE = re.compile(r"[+(]{0,2}\d(?:[ ().\-–]{0,3}\d){1,9}(?!\w)")
 _RUN = re.compile(r"[+(]{0,2}\d(?:[ ().\-–]{0,3}\d){0,20}(?!\w)")
 _LEAD = re.compile(
-    r"\W*(?:(?:and|then|um+|uh+|the|rest|is|last|four|dash|y|luego|ends|in|with|its|it's|thats|ok|so|finish|starts|first|part|second|half|other|next|1|2)\b\W+){0,5}",
+    r"\W*(?:(?:and|then|um+|uh+|the|rest|is|last|four|dash|y|luego|ends|in|with|its|it's|thats"
+    r"|ok|so|finish|starts|first|part|second|half|other|next|1|2)\b\W+){0,5}",
     re.IGNORECASE,
 )
 
@@ -90,7 +98,7 @@ def _first_piece(content: str) -> tuple[int, int, int] | None:
     """The piece of a phone number that a message announces: its only number, too short for a whole one."""
     if len(content) > 160 or not contexts.pattern("PHONE_NUMBER").search(content):
         return None
-    found = [match for match in _RUN.finditer(content)]
+    found = list(_RUN.finditer(content))
     if len(found) != 1:
         if found or not (spoken := list(said(content))):
             return None

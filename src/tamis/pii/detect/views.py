@@ -13,7 +13,8 @@ from tamis.pii.sessions import Session
 NUMBER = re.compile(r"\d")
 _BREAK = re.compile(r"[.!?:;\n]+(?=\s|\Z)|\n")
 _TEXTESE = re.compile(
-    r"(?<=[a-z/] )(?:2 (?=(?:the|u|me|my|class|b|do|it|go|get|school|bed|day)\b)|4 (?=(?:the|u|me|this|that|my|it|ur|real|sure)\b))|\b(?:gr8|l8r|b4|2day|2moro|2nite|w8|m8|h8)\b",
+    r"(?<=[a-z/] )(?:2 (?=(?:the|u|me|my|class|b|do|it|go|get|school|bed|day)\b)|4 (?=(?:the|u"
+    r"|me|this|that|my|it|ur|real|sure)\b))|\b(?:gr8|l8r|b4|2day|2moro|2nite|w8|m8|h8)\b",
     re.IGNORECASE,
 )
 _SOFT = re.compile(r"[^\w.!?\n]*(?:\.{2,}|…)?[^\w.!?\n]*")
@@ -128,7 +129,8 @@ def _problem(
     if not numbers and not asks:
         return (0, 0), frozenset()
     verbs = words("narrative")
-    firm, loose = set(), set()
+    firm: set[int] = set()
+    loose: set[int] = set()
     for place, token in enumerate(tokens):
         if not capital(token) and lexicon.kind(token.key) != GIVEN:
             continue
@@ -174,10 +176,8 @@ def _past_address(content: str, tokens: list[Token], start: int) -> int:
 
 def soft(content: str, start: int, end: int) -> bool:
     """Whether nothing between two words ends a sentence."""
-    return (
-        (end - start == 1
-        and content[start] == " ")
-        or (end - start < 12 and _SOFT.fullmatch(content, start, end) is not None)
+    return (end - start == 1 and content[start] == " ") or (
+        end - start < 12 and _SOFT.fullmatch(content, start, end) is not None
     )
 
 
@@ -191,8 +191,5 @@ def ends_clause(seen: View, last: int) -> bool:
     return (
         any(mark in gap for mark in ",.!?;\n")
         or tokens[last + 1].norm in words("clause_openers")
-        or (len(gap.strip()) > 0
-        and not gap.strip().isalnum()
-        and "'" not in gap
-        and "=" not in gap)
+        or (len(gap.strip()) > 0 and not gap.strip().isalnum() and "'" not in gap and "=" not in gap)
     )
