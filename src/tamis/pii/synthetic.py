@@ -29,7 +29,7 @@ _FOUND, _SPANS, _ADDED = 1.045, 1.16, 0.88
 _WRAPPED = 0.22  # the share of events that are a name around a line of the lesson
 _JOINED = 0.3  # of the others: how many stand in one message with a line of the lesson
 _SAME_NAME = 0.12  # how often a problem is about somebody with the student's name
-_LOOKALIKE = 0.16  # lines between the steps that look personal and are not
+_LOOKALIKE = 0.2  # lines between the steps that look personal and are not
 _WEIGHTS = {
     "PERSON": 50,
     "LOCATION": 7,
@@ -69,9 +69,12 @@ def generate(
     if density is not None and not 0 <= density <= 0.5:
         raise UsageError(f"density: {density} is not between 0 and 0.5 spans a message")
     rate = SHARE / (_FOUND - SHARE * _ADDED) if density is None else density / (_SPANS - density * _ADDED)
-    for number in range(sessions):
-        rng = Random(f"{seed}:{number}:{templates}")
-        yield _Lesson(rng, templates, rate).annotated(f"synthetic-{seed}-{number:06d}")
+    return (
+        _Lesson(Random(f"{seed}:{number}:{templates}"), templates, rate).annotated(
+            f"synthetic-{seed}-{number:06d}"
+        )
+        for number in range(sessions)
+    )
 
 
 @dataclass
@@ -91,6 +94,7 @@ class _Lesson:
     rate: float
     people: dict[str, Person] = field(default_factory=dict)
     topic: str = ""
+    named: tuple[str, ...] = ()  # whom the problem is about
 
     def __post_init__(self) -> None:
         rng = self.rng
@@ -130,7 +134,7 @@ class _Lesson:
             a = self._person("student").first if rng.random() < _SAME_NAME else first_name(rng, self.half)
             b = self._person("friend").first if rng.random() < _SAME_NAME / 2 else first_name(rng, self.half)
             made = problem(rng, self.half, a, b)
-            self.topic = made.topic
+            self.topic, self.named = made.topic, tuple(name for name in (a, b) if name in made.text)
             plan += self._worked(made)
         if rng.random() < 0.6:
             plan += self._chat("farewell", rng.choice((STUDENT, TUTOR)), "end")
@@ -160,9 +164,17 @@ class _Lesson:
     def _chat(self, kind: str, role: str, place: str = "any", **given: str) -> list[_Said]:
         """Lines that are nobody's data."""
         voice = self.voices[role]
+<<<<<<< HEAD
         line = lines.fitting(lines.chat(self.half).get(kind, ()), role, place, _kind_of(voice), self.rng)
         if line is None:
             line = lines.fitting(lines.chat("all")[kind], role, place, _kind_of(voice), self.rng)
+=======
+        for half in (self.half, "all"):
+            able = [line for line in lines.chat(half)[kind] if self.named or not line.needs_names]
+            line = lines.fitting(able, role, place, _kind_of(voice), self.rng)
+            if line:
+                break
+>>>>>>> pii-c
         parts = line.parts if line else ()
         return [_Said(who := self._speaker(part, role), self._filled(text, who, given)) for part, text in parts]
 
@@ -220,7 +232,8 @@ class _Lesson:
         if name == "topic":
             return [(self.topic or "math", None)]
         if name == "fname":
-            return [(first_name(self.rng, self.half), None)]
+            named = self.named if self.rng.random() < 0.9 else ()
+            return [(self.rng.choice(named or (first_name(self.rng, self.half),)), None)]
         if who in lines.words():
             return self._filled(self.rng.choice(lines.words()[who]), role, given)
         if who in _NUMBERS:

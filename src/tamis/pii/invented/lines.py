@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
@@ -16,6 +17,9 @@ from tamis.pii.sessions import STUDENT, TUTOR
 
 _FILES = ("names", "contact", "private", "switching")
 _SPEAKERS = {"S": STUDENT, "T": TUTOR}
+_IN_A_PROBLEM = re.compile(
+    "problem|story|puzzle|says|example|question|claims|share|Bakery|Pizza|let |^if |^like if"
+)
 _NEXT = " ¶ "
 
 
@@ -44,6 +48,12 @@ class Line:
     def wraps(self) -> bool:
         """Whether it goes around another line."""
         return "{line}" in self.parts[0][1]
+
+    @property
+    def needs_names(self) -> bool:
+        """Whether it speaks of people of a problem, and nothing else in it says that they are no real ones."""
+        text = self.parts[0][1]
+        return "{fname}" in text and not _IN_A_PROBLEM.search(text)
 
 
 @cache

@@ -228,5 +228,6 @@ _FORMS: dict[str, Any] = {
     "spelled": Person.spelled,
     "misspelt": Person.misspelt,
     "stretched": Person.stretched,
+    "letter": lambda person: person.last[0].upper(),
     "backward": lambda person: f"{person.last}, {person.first}",
 }

@@ -15,24 +15,29 @@ Piece = tuple[str, str | None]
 """A text, and its label, `MATHS`, or None."""
 
 _CHOICE = re.compile(r"<([^<>]*\|[^<>]*)>")
+_SLOT = re.compile(r"\{(\w+)\}")
 _PART = re.compile(r"\{([^{}]+)\}|`([^`]*)`")
 
 
 def chosen(line: str, rng: Random) -> str:
-    """The line with one of each `<a|b|c>` in it."""
+    """The line with one of each `<a|b|c>` in it, and a line's end for each ⏎."""
     while match := _CHOICE.search(line):
         line = line[: match.start()] + rng.choice(match[1].split("|")) + line[match.end() :]
-    return line
+    return line.replace("⏎", "\n")
 
 
 def fill(line: str, rng: Random, slot: Callable[[str], list[Piece]]) -> list[Piece]:
     """The pieces of a line: choices made, `{slots}` filled by `slot`, text between backticks taken as maths."""
+
+    def plain(found: re.Match[str]) -> str:
+        return "".join(text for text, _ in slot(found[1]))
+
     line = chosen(line, rng)
     pieces: list[Piece] = []
     last = 0
     for match in _PART.finditer(line):
         pieces.append((line[last : match.start()], None))
-        pieces += slot(match[1]) if match[1] else [(match[2], MATHS)]
+        pieces += slot(match[1]) if match[1] else [(_SLOT.sub(plain, match[2]), MATHS)]
         last = match.end()
     return [piece for piece in [*pieces, (line[last:], None)] if piece[0]]
 
