@@ -33,7 +33,7 @@ from tamis.pii.spans import Span, settled
 
 Row = dict[str, list[int]]
 PACKAGED = "packaged"
-_GREATEST_WEIGHT = 5.0
+_GREATEST_WEIGHT = 2.0
 _ALONE = 8
 """Each so many-th session is also shown message by message and without markers, as a `pipeline` shows them."""
 
@@ -172,7 +172,7 @@ def batches(rows: Sequence[Row], size: int, seed: int) -> list[list[Row]]:
 
 
 def class_weights(rows: Sequence[Row]) -> torch.Tensor:
-    """`[TAGS]` float32: the root of how much rarer a tag is than `O`, from 1 to 5: rare ones are learnt too."""
+    """`[TAGS]` float32: the root of how much rarer a tag is than `O`, from 1 to 2: rare ones are learnt too."""
     seen = np.bincount([tag for row in rows for tag in row["labels"] if tag >= 0], minlength=len(tokens.TAGS))
     weights = np.sqrt(seen[0] / np.maximum(seen, 1)).clip(1.0, _GREATEST_WEIGHT)
     return torch.tensor(weights, dtype=torch.float32)
