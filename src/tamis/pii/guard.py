@@ -94,6 +94,7 @@ _UNIT_BEFORE = re.compile(
 )
 _VARIABLE = re.compile(r"[A-Za-z]{1,2}\d{1,3}")
 _LETTER_BY_LETTER = re.compile(r"[^\W\d_](?:([ .,–-]|, | - |\.\.\.)[^\W\d_])(?:\1[^\W\d_]){1,14}")
+_EDGES = " \t\n,.;:"
 _HAND = re.compile(r"@[\w.-]+")
 
 
@@ -265,13 +266,15 @@ def _cut(content: str, span: Span, pieces: list[tuple[int, int]]) -> Span | None
     """A span without the maths at its edges; None if nothing is left."""
     start, end = span.start, span.end
     for left, right in pieces:
+        start += len(content[start:end]) - len(content[start:end].lstrip(_EDGES))
         if left <= start < right:
             start = right
     for left, right in reversed(pieces):
+        end -= len(content[start:end]) - len(content[start:end].rstrip(_EDGES))
         if left < end <= right:
             end = left
-    rest = content[start:end]
-    start, end = start + len(rest) - len(rest.lstrip(" ,.;:")), end - len(rest) + len(rest.rstrip(" ,;:"))
+    start += len(content[start:end]) - len(content[start:end].lstrip(_EDGES))
+    end -= len(content[start:end]) - len(content[start:end].rstrip(_EDGES))
     return replace(span, start=start, end=end) if start < end else None
 
 

@@ -162,7 +162,7 @@ def _name_before(seen: View, cue: str, entry: dict[str, Any], place: int) -> Ite
     while (
         first
         and last - first < 3
-        and (first - 1) not in seen.heads | {-1}
+        and (first - 1) not in seen.heads
         and read_name(seen, first - 1, strong=False) == last
     ):
         first -= 1
