@@ -8,7 +8,7 @@ python training/train_pii_reviewer.py --model run/pii/detector/model --output_di
 
 It is a logistic regression over features with names (`tamis.pii.reviewer`), written as a table that anybody can
 read. A model knows the wording that it was trained on better than it will know others; so the reviewer learns also
-on wording that is kept from the model (`review` of the generator). One session in ten chooses its threshold.
+on wording that is kept from the model (`review` of the generator), of which a third chooses its threshold.
 """
 
 from __future__ import annotations
@@ -27,6 +27,8 @@ from tamis.pii.detect.rules import RulesDetector
 from tamis.pii.reading import read_sessions
 from tamis.pii.sessions import Annotated
 
+_HELD = 3
+
 
 @dataclass(frozen=True)
 class ReviewerRecipe:
@@ -38,7 +40,7 @@ class ReviewerRecipe:
         dataset_name: Annotated sessions that the model was not trained on, beside synthetic ones. May be repeated.
         sessions: Synthetic sessions of each density and part of the wording.
         density: Spans a message in synthetic sessions. May be repeated.
-        templates: The parts of the generator's wording. May be repeated.
+        templates: The parts of the generator's wording, first one that the model has not seen. May be repeated.
         strength: The inverse of the penalty on squared weights.
         seed: Of the sessions.
     """
@@ -53,14 +55,15 @@ class ReviewerRecipe:
     seed: int = 2000
 
 
-def annotated(recipe: ReviewerRecipe) -> Iterator[Annotated]:
-    """All sessions with gold."""
+def annotated(recipe: ReviewerRecipe) -> Iterator[tuple[str, Annotated]]:
+    """All sessions with gold, each with the part of the wording that it is of, or its data set's name."""
     for i, (templates, density) in enumerate(product(recipe.templates, recipe.density)):
-        yield from synthetic.generate(
+        for one in synthetic.generate(
             sessions=recipe.sessions, seed=recipe.seed + i, density=density, templates=templates
-        )
+        ):
+            yield templates, one
     for name in recipe.dataset_name:
-        yield from (one for one in read_sessions(name) if one.spans is not None)
+        yield from ((name, one) for one in read_sessions(name) if one.spans is not None)
 
 
 def train(recipe: ReviewerRecipe) -> verbs.Report:
@@ -70,8 +73,8 @@ def train(recipe: ReviewerRecipe) -> verbs.Report:
     rows: list[reviewer.Features] = []
     truth: list[bool] = []
     held = []
-    for one in annotated(recipe):
-        if training.is_held(one.session.session_id):
+    for part, one in annotated(recipe):
+        if part == recipe.templates[0] and training.is_held(one.session.session_id, share=_HELD):
             held.append(one)
             continue
         proposed = untrained.propose(one.session)
