@@ -80,7 +80,7 @@ def _called(seen: View) -> Iterator[Candidate]:
 
 def _at(seen: View, first: int, last: int, cue: str, reason: str) -> Candidate:
     """What a position speaks for; its weight has the cue's name."""
-    return Candidate(seen.place, first, last, cue, float(table()[cue]), False, reason)
+    return Candidate(seen.place, first, last, cue, float(table()[cue]), not seen.numbers, reason)
 
 
 def _owns(seen: View, place: int) -> bool:
