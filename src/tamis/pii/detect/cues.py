@@ -78,15 +78,22 @@ def _name_after(seen: View, cue: str, entry: dict[str, Any], place: int, followi
     pointing = tokens[place].norm in ("its", "it", "this")
     if cue == "i_am" and pointing and tokens[head].norm in words("seasons"):
         return
-    if cue == "title" and strong and not cased and (short := _short_surname(seen, place, head)):
-        yield Candidate(seen.place, head, head, cue, entry["weight"], True, short)
+    if cue == "record" and ":" not in content[end : tokens[head].start] and tokens[following - 1].norm != "is":
+        return
+    if cue == "title" and strong and (not cased or len(tokens[head].key) == 1) and (short := _short_surname(seen, place, head)):
+        yield Candidate(seen.place, head, head, _titled(seen, head), entry["weight"], True, short)
         return
     last = read_name(seen, head, strong, cue == "greeting" or (cue == "i_am" and _new(seen, head, pointing)))
     if last is None or (cue == "signed" and last < len(tokens) - 1):
         return
     if entry.get("end") and not ends_clause(seen, last):
         return
-    weight = entry["weight"] if strong or cue != "title" else table()["weak_title"]
+    if cue == "title":
+        cue = _titled(seen, last)
+    told = seen.numbers and not seen.personal and last + 1 < len(tokens) and tokens[last + 1].norm in words("narrative")
+    if cue == "reached" and told:
+        return
+    weight = entry["weight"] if strong or not cue.startswith("title") else table()["weak_title"]
     if cue == "i_am":
         early = table()["early"] if seen.turn < _FIRST_TURNS else 0
         weight = 1 - (1 - weight) * (1 - early) * (1 - (table()["clause"] if ends_clause(seen, last) else 0))
@@ -103,6 +110,22 @@ def _after_title(seen: View, place: int, head: int) -> bool:
     if key in lexicon.listed("particles"):
         return head + 1 < len(tokens) and lexicon.kind(tokens[head + 1].key) in (GIVEN, FAMILY)
     return lexicon.kind(key) == FAMILY
+
+
+def _titled(seen: View, last: int) -> str:
+    """The cue of a title: another where it is said to somebody or of somebody, and no story goes on."""
+    tokens = seen.tokens
+    if seen.told(tokens[last].start) or len(seen.content) > _LONG:
+        return "title"
+    if seen.content[tokens[last].end : tokens[last].end + 1] in ("'", "’"):
+        return "title"
+    first = next(place for place in range(last, -1, -1) if place == 0 or tokens[place].norm in titles())
+    called = _opens(seen, first) and not (last + 1 < len(tokens) and tokens[last + 1].norm in words("narrative"))
+    return "titled" if called or ends_clause(seen, last) else "title"
+
+
+_LONG = 120
+"""A message that is longer may tell a story about somebody with a title."""
 
 
 def _short_surname(seen: View, place: int, head: int) -> str:

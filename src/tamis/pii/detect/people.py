@@ -26,6 +26,7 @@ def _famous() -> frozenset[str]:
     return frozenset(" ".join(name.split()) for name in lexicon.data("names")["famous"].split("|"))
 
 
+_SUFFIX = re.compile(r",? (?:[JS]r\.?|I{2,3}|IV)(?![\w'’])(?! *[=+*/^<>])")
 _GLUE = re.compile(r"[ \u00a0-]|[-.] ?| ?[’'] ?")
 
 
@@ -261,6 +262,8 @@ class _People:
             end = seen.tokens[last].end
             if best[2] == "a known name with an s":
                 end -= 1
+            if best[2] != "a known name with an s" and (suffix := _SUFFIX.match(seen.content, end)):
+                end = suffix.end()
             if (
                 len(seen.tokens[last].text) == 1
                 and last > first

@@ -16,7 +16,9 @@ _SPEAKER = re.compile(
     r"(?:\A|\n|[.!?][ \t])[ \t]*(?:[\[(]?\d{1,2}:\d{2}(?::\d{2})?[\])]?[ \t]*)?(?=[^\W\d_])([^\n:]{2,40}?)[ \t]*:(?"
     r"=[ \t]+[^\W\d]|\n|\Z)"
 )
+_RELAYED = re.compile(r"\s*from ([^\n:]{2,40}) to (?:everyone|me|you|all|host|hosts)\b", re.IGNORECASE)
 _FIELD = re.compile(r"\s*(?:[,;|–—-]\s*)?")
+_SET_APART = re.compile(r"[,?]\s|[?!.]\Z")
 _APART = re.compile(r"\s?(?:[,!?:…]|\.\.|- |– |— )")
 _SIGNATURE = re.compile(r"(?:[-–—~][ \t]*|\n[ \t]*)(?=[^\W\d_][^\n]{1,40}\Z)")
 
@@ -48,6 +50,11 @@ def by_place(seen: View, before: Sequence[View]) -> Iterator[Candidate]:
             yield Candidate(
                 seen.place, place, last, "signature", weights["signature_weight"], True, "signs a message"
             )
+    listed = _RELAYED.match(seen.content)
+    if listed and (place := places.get(listed.start(1))) is not None:
+        last = read_name(seen, place, strong=False, strange=True)
+        if last is not None and tokens[last].end == listed.end(1):
+            yield Candidate(seen.place, place, last, "speaker", weights["speaker_weight"], True, "labels who speaks")
     yield from _called(seen)
     yield from _replies(seen, before, weights)
 
@@ -58,6 +65,10 @@ def _called(seen: View) -> Iterator[Candidate]:
     tokens, content = seen.tokens, seen.content
     for place in range(1, len(tokens)):
         if not capital(tokens[place]) and not _owns(seen, place):
+            if place == len(tokens) - 1 and _called_late(seen, place):
+                comma = "," in content[tokens[place - 1].end : tokens[place].start]
+                cue = "called_at_end" if comma else "called_late"
+                yield _at(seen, place, place, cue, "called by name at the end of a sentence")
             continue
         if _owns(seen, place) and read_name(seen, place - 1, strong=False) is not None:
             yield _at(seen, place - 1, place - 1, "possessed", "somebody's class, relative or turn")
@@ -76,6 +87,15 @@ def _called(seen: View) -> Iterator[Candidate]:
             yield _at(seen, place, last, "called_at_end", "called by name at the end of a sentence")
         elif behind == "," and (seen.personal or not seen.numbers):
             yield _at(seen, place, last, "enclosed", "called by name between commas")
+
+
+def _called_late(seen: View, place: int) -> bool:
+    """Whether a listed name in lower case ends what is said to somebody in plain chat."""
+    tokens = seen.tokens
+    if lexicon.kind(tokens[place].key) != GIVEN or seen.numbers or not seen.personal or len(tokens[place].key) < 3:
+        return False
+    gap = seen.content[tokens[place - 1].end : tokens[place].start]
+    return place not in seen.heads and ("," in gap or (gap == " " and tokens[place - 1].norm in words("before_calls")))
 
 
 def _at(seen: View, first: int, last: int, cue: str, reason: str) -> Candidate:
@@ -110,6 +130,11 @@ def _opened(seen: View) -> Iterator[Candidate]:
         elif "," in gap and then in words("addressing"):
             if kind in (GIVEN, FAMILY, BOTH) or then in words("direct_questions"):
                 yield _at(seen, place, last, "opening", "called by name before a comma")
+        elif _named_alone(seen, place, last, gap) and last > place and not seen.shouted:
+            yield _at(seen, place, last, "header", "a whole name set apart at the head of a sentence")
+        elif kind == BOTH and _named_alone(seen, place, last, gap) and seen.personal and not seen.numbers:
+            cue = "opening_word" if gap.strip()[:1] in (",", "?", "!") else "opening"
+            yield _at(seen, place, last, cue, "called by name at the head of a sentence")
         elif _named_alone(seen, place, last, gap):
             yield _at(seen, place, last, "opening", "called by name at the head of a sentence")
 
@@ -133,10 +158,13 @@ def _summoned(seen: View, place: int) -> Iterator[Candidate]:
     tokens, head = seen.tokens, place
     while head < min(place + 3, len(tokens) - 1) and tokens[head].norm in words("openers"):
         head += 1
-    if head == place or lexicon.kind(tokens[head].key) not in (GIVEN, BOTH):
+    kind = lexicon.kind(tokens[head].key)
+    if head == place or kind not in (GIVEN, BOTH, UNKNOWN):
         return
     last = read_name(seen, head, strong=False)
     if last is None or tokens[last].stop != tokens[last].end:
+        return
+    if kind == UNKNOWN and not _SET_APART.match(seen.content, tokens[last].end):
         return
     then = tokens[last + 1].norm if last + 1 < len(tokens) else ""
     apart = ends_clause(seen, last) and then not in ("and", "or", "from", "in", "for")
