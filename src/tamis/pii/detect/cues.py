@@ -10,8 +10,8 @@ from typing import Any
 from tamis.pii import lexicon
 from tamis.pii.detect.naming import Candidate, read_name, together
 from tamis.pii.detect.positions import by_place
-from tamis.pii.detect.views import OPERATOR, View, capital, ends_clause, soft, table, titles, words
-from tamis.pii.lexicon import FAMILY, GIVEN
+from tamis.pii.detect.views import NUMBER, OPERATOR, View, capital, ends_clause, soft, table, titles, words
+from tamis.pii.lexicon import FAMILY, GIVEN, SURNAME
 
 _FLAT = re.compile(r"[^\w.!?;:\n]*")
 
@@ -68,6 +68,7 @@ def _name_after(seen: View, cue: str, entry: dict[str, Any], place: int, followi
         before = tokens[place].norm
         cased = capital(tokens[head]) and not seen.shouted
         strong = cased if before in entry["cased"] else before not in entry["weak"]
+        strong = strong or _after_title(seen, place, head)
         if not strong and not (capital(tokens[head]) or listed):
             return
     if cue in ("greeting", "farewell") and not _opens(seen, place):
@@ -77,17 +78,64 @@ def _name_after(seen: View, cue: str, entry: dict[str, Any], place: int, followi
     pointing = tokens[place].norm in ("its", "it", "this")
     if cue == "i_am" and pointing and tokens[head].norm in words("seasons"):
         return
+    if cue == "record" and ":" not in content[end : tokens[head].start] and tokens[following - 1].norm != "is":
+        return
+    if cue == "title" and strong and (not cased or len(tokens[head].key) == 1) and (short := _short_surname(seen, place, head)):
+        yield Candidate(seen.place, head, head, _titled(seen, head), entry["weight"], True, short)
+        return
     last = read_name(seen, head, strong, cue == "greeting" or (cue == "i_am" and _new(seen, head, pointing)))
     if last is None or (cue == "signed" and last < len(tokens) - 1):
         return
     if entry.get("end") and not ends_clause(seen, last):
         return
-    weight = entry["weight"] if strong or cue != "title" else table()["weak_title"]
+    if cue == "title":
+        cue = _titled(seen, last)
+    told = seen.numbers and not seen.personal and last + 1 < len(tokens) and tokens[last + 1].norm in words("narrative")
+    if cue == "reached" and told:
+        return
+    weight = entry["weight"] if strong or not cue.startswith("title") else table()["weak_title"]
     if cue == "i_am":
         early = table()["early"] if seen.turn < _FIRST_TURNS else 0
         weight = 1 - (1 - weight) * (1 - early) * (1 - (table()["clause"] if ends_clause(seen, last) else 0))
     yield Candidate(seen.place, head, last, cue, weight, bool(entry.get("real")), entry["reason"])
     yield from together(seen, last, cue, weight, bool(entry.get("real")), entry["reason"])
+
+
+def _after_title(seen: View, place: int, head: int) -> bool:
+    """Whether a family name in lower case may follow a title that is a common word too ("i miss ..." says no)."""
+    tokens = seen.tokens
+    if tokens[place].norm not in words("firm_titles") or (place and tokens[place - 1].norm in words("missing")):
+        return False
+    key = tokens[head].key
+    if key in lexicon.listed("particles"):
+        return head + 1 < len(tokens) and lexicon.kind(tokens[head + 1].key) in (GIVEN, FAMILY)
+    return lexicon.kind(key) == FAMILY
+
+
+def _titled(seen: View, last: int) -> str:
+    """The cue of a title: another where it is said to somebody or of somebody, and no story goes on."""
+    tokens = seen.tokens
+    if seen.told(tokens[last].start) or len(seen.content) > _LONG:
+        return "title"
+    if seen.content[tokens[last].end : tokens[last].end + 1] in ("'", "’"):
+        return "title"
+    first = next(place for place in range(last, -1, -1) if place == 0 or tokens[place].norm in titles())
+    called = _opens(seen, first) and not (last + 1 < len(tokens) and tokens[last + 1].norm in words("narrative"))
+    return "titled" if called or ends_clause(seen, last) else "title"
+
+
+_LONG = 120
+"""A message that is longer may tell a story about somebody with a title."""
+
+
+def _short_surname(seen: View, place: int, head: int) -> str:
+    """Why a letter alone or a surname that is a word too is a name behind "mr" and the like; empty if it is none."""
+    token, title = seen.tokens[head], seen.tokens[place]
+    if title.norm not in ("mr", "mrs", "ms", "mx") or NUMBER.search(seen.content, max(0, title.start - 2), title.start):
+        return ""
+    if len(token.key) == 1 and token.text not in ("I", "a", "i") and not OPERATOR.match(seen.content, token.end):
+        return "a letter behind a title"
+    return "a surname behind a title" if lexicon.kind(token.key) == SURNAME else ""
 
 
 _FIRST_TURNS = 3
@@ -178,7 +226,9 @@ def _name_before(seen: View, cue: str, entry: dict[str, Any], place: int) -> Ite
             seen,
             first,
             strong=False,
-            strange=first in seen.heads and bool(entry.get("start")) and "," in gap and not seen.numbers,
+            strange=first in seen.heads
+            and not seen.numbers
+            and (bool(entry.get("strange")) or (bool(entry.get("start")) and "," in gap)),
         )
         is None
     ):

@@ -82,6 +82,20 @@ _ASKS_BIRTH = re.compile(
     r")",
     re.IGNORECASE,
 )
+_BIRTH_WORD = re.compile(
+    r"(?<!\w)(?:birth\s?day|bday|b-day|dob|d\.o\.b|date of birth|birth\s?date|you born|cumplea[nñ]os|naciste)(?!\w)", re.IGNORECASE
+)
+_REQUEST = re.compile(r"\?|(?<!\w)(?:what|when|confirm|verify|enter|type|give|need|tell|whats|your|ur)(?!\w)", re.IGNORECASE)
+_YOURS = re.compile(r"(?<!\w)(?:your|ur|his|her|their)(?!\w)", re.IGNORECASE)
+_BORN_FIRST = re.compile(r"(?:\A|[.,!?:;\n]\s*)(?:born|b-day|bday|dob|birthday|cumple)(?: on| is|:)?\s*\Z", re.IGNORECASE)
+_BABY = re.compile(r"\s+(?:baby|kid|birthday|bday)\b", re.IGNORECASE)
+_SAID_AGES = (
+    rf"(?<![\w./])(?P<n>{_COUNT}) is (?:[a-z]+ ){{0,2}}(?:a|an) (?:[a-z]+ )?age\b",
+    rf"\b(?:i['’]?m|i am|name is|me llamo|soy)\s+[^\W\d_]{{2,20}}(?: [^\W\d_]{{2,20}})?,\s*(?:and\s+)?(?:i['’]?m\s+)?(?P<n>{_COUNT})(?=\s*(?:[,.!]|and\b|y\b|\Z))",
+    rf"\bat (?P<n>{_COUNT}),? i (?:could|was|had|did|still|moved|started|knew|hated|loved|thought|began|wanted|learned)",
+    rf"\byou(?:['’]?re| are) (?:only |just |already )?(?P<n>{_COUNT}) and (?:you|already|still|doing|so|in)\b",
+)
+_SAID_AGE = tuple(re.compile(pattern, re.IGNORECASE) for pattern in _SAID_AGES)
 _FIRST_COUNT = re.compile(rf"(?<![\w./])(?P<n>{_COUNT})(?![\w/]|[.:]\d|\s*[-+*/=^×÷%])", re.IGNORECASE)
 
 
@@ -138,15 +152,16 @@ def find(views: Sequence[View], place: int) -> Iterator[Span]:
 def _births(seen: View, asked: str) -> Iterator[Span]:
     content = seen.content
     called = contexts.pattern("DATE_OF_BIRTH")
-    replied = bool(_ASKS_BIRTH.search(asked))
-    if not replied and not called.search(content):
+    replied = bool(_ASKS_BIRTH.search(asked) or (_BIRTH_WORD.search(asked) and _REQUEST.search(asked)))
+    if not replied and not called.search(content) and " baby" not in content.lower():
         return
     first_person = bool(_FIRST_PERSON.search(content))
     for match in _date().finditer(content):
         start, end = match.span()
         before = list(called.finditer(content, max(0, start - 60), start))
         after = list(called.finditer(content, end, min(len(content), end + 36)))
-        if not before and not after and not (replied and start < 40):
+        baby = bool(_BABY.match(content, end)) and first_person
+        if not before and not after and not baby and not (replied and start < 40):
             continue
         word = before[-1] if before else after[0] if after else None
         weak = word is not None and word[0].lower() in ("turn", "birth")
@@ -159,7 +174,9 @@ def _births(seen: View, asked: str) -> Iterator[Span]:
             continue
         if calculated(content, start, end):
             continue
-        own = first_person or (word and word[0].lower() not in ("born", "turn", "birth", "birthday"))
+        lead = content[max(0, start - 24) : start]
+        alone = not seen.problem[1] and bool(re.search(r"[^\W\d_]{3}|\d[/.-]\d", match[0]) and _BORN_FIRST.search(lead))
+        own = first_person or alone or (not seen.problem[1] and bool(_YOURS.search(content))) or (word and word[0].lower() not in ("born", "turn", "birth", "birthday"))
         score = 0.85 if own or replied else 0.45
         if seen.told(start) and not (
             word
@@ -184,6 +201,9 @@ def _ages(seen: View, asked: str) -> Iterator[Span]:
         young = to_you and _YOUNGEST <= _number(match["n"]) <= _OLDEST and seen.role != "student"
         score = 0.55 if young and not seen.told(match.start()) else 0.3
         yield Span(*match.span("n"), "AGE", score, "tells somebody their age")
+    for pattern in _SAID_AGE:
+        for match in pattern.finditer(content):
+            yield Span(*match.span("n"), "AGE", 0.35 if seen.told(match.start()) else 0.65, "tells an age")
     if len(content) < 60 and len(asked) < 90 and _ASKS_AGE.search(asked):
         answer = _FIRST_COUNT.search(content)
         if answer:

@@ -46,7 +46,7 @@ _NAME = r"[\w][\w.#-]{2,31}"
 _SITE = (
     r"discord|insta(?:gram)?|ig|snap(?:chat)?|gamer\s?tag|user\s?name|user|handle|roblox|tik\s?tok"
     r"|twitter|twitch|steam|psn|xbox|fortnite|minecraft|epic(?:\s?games)?|usuario|screen\s?name"
-    r"|github|login|reddit|youtube|yt|finsta|valorant|riot"
+    r"|ign|log(?:ged|s)?\s?in|sign(?:ed)?\s?in|find me|add me|search me|github|login|reddit|youtube|yt|finsta|valorant|riot"
 )
 _NAMED = re.compile(
     rf"(?<!\w)(?:{_SITE})(?:\s+(?:name|user|username|handle|tag|id|account|acct|tag))?(?P<is>\s*(?:is"
@@ -55,11 +55,22 @@ _NAMED = re.compile(
     re.IGNORECASE,
 )
 _ON_SITE = re.compile(rf"(?<![\w@.])({_NAME})\s+(?:on|en)\s+(?:{_SITE})(?!\w)", re.IGNORECASE)
+_ON_ACCOUNT = re.compile(
+    rf"(?<!\w)(?:it['’]?s|i['’]?m|i am|user is|account is)\s+({_NAME})\s+on\s+(?:{_SITE}|khan(?: academy)?|kahoot|quizlet|prodigy"
+    r"|blooket|scratch|zearn|desmos|ixl|gimkit)(?!\w)",
+    re.IGNORECASE,
+)
+_DOTTED = re.compile(r"(?<![\w.@/\\-])[a-z]{2,16}[._][a-z]{2,16}\d{0,4}(?![\w@(/]|\.\w)")
+_PLAYS = re.compile(
+    r"(?<!\w)(?:joined|online|offline|first place|lobby|leaderboard|ign|user|username|account|log(?:ged|s)? in|password|friend request"
+    r"|invited?|add|added|handle|see|from the board)(?!\w)",
+    re.IGNORECASE,
+)
 _STRANGE = re.compile(r"(?<![\w.@/\\$#=^-])(?=[^\W_]{0,30}[\d_])[^\W\d]{3,24}\w{0,24}(?![\w@(/=^]|\.\w|-\w)")
 _IPV4 = re.compile(r"(?<![\w.])\d{1,3}(?:\.\d{1,3}){3}(?!\w|\.\d)")
 _IPV6 = re.compile(r"(?<![\w:.])(?:[0-9A-Fa-f]{0,4}:){2,7}[0-9A-Fa-f]{1,4}(?![\w:])")
 _MAC = re.compile(r"(?<![\w:-])[0-9A-Fa-f]{2}(?:([:-])[0-9A-Fa-f]{2})(?:\1[0-9A-Fa-f]{2}){4}(?![\w:-])")
-_VERSION = re.compile(r"(?:\bv|\bver|\bversion|\bsection|\bchapter|\brelease|\bfirmware)\s*\Z", re.IGNORECASE)
+_VERSION = re.compile(r"(?:\bexercises?|\bproblems?|\bquestions?|\blessons?|\bunit|\bstandard|\bpart|\bno\.|\bv|\bver|\bversion|\bsection|\bchapter|\brelease|\bfirmware)\s*\Z", re.IGNORECASE)
 
 
 @cache
@@ -104,6 +115,7 @@ def find(content: str) -> Iterator[Span]:
     if ":" in content or "-" in content:
         yield from _ipv6(content)
     yield from _named(content)
+    yield from _accounts(content)
     if any(map(str.isdigit, content)) or "_" in content:
         yield from _strange(content)
 
@@ -207,6 +219,20 @@ def _named(content: str) -> Iterator[Span]:
     for match in _ON_SITE.finditer(content):
         if _odd(match[1]):
             yield Span(match.start(1), match.end(1), "USERNAME", 0.75, "a name on a site or in a game")
+
+
+def _accounts(content: str) -> Iterator[Span]:
+    """What somebody is called on a site, and two words with a dot where an account is spoken of."""
+    for match in _ON_ACCOUNT.finditer(content):
+        if lexicon.kind(lexicon.folded(match[1])) != lexicon.WORD:
+            yield Span(*match.span(1), "USERNAME", 0.6, "a name on a site")
+    for match in _DOTTED.finditer(content):
+        parts = re.split(r"[._]", match[0].rstrip("0123456789"))
+        words = [lexicon.kind(part) == lexicon.WORD for part in parts]
+        if parts[1] in contexts.words("top_level") or all(words):
+            continue
+        if _PLAYS.search(content[max(0, match.start() - 40) : match.start()] + " " + content[match.end() : match.end() + 40]):
+            yield Span(*match.span(), "USERNAME", 0.6, "two words with a dot where an account is spoken of")
 
 
 def _strange(content: str) -> Iterator[Span]:

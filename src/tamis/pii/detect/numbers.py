@@ -28,6 +28,19 @@ _ID_CONTEXT = re.compile(
 )
 
 
+_ENTERED = re.compile(
+    r"(?<!\w)(?:typed?|put in|put|enter(?:ed)?|join with(?: id)?|looked up|scan(?:ned)?|case|lib(?:rary)? card|numbe?r(?: is)?"
+    r"|numbr(?: is)?|code(?: is)?|license is|licence is|id)\W{1,3}((?:[A-Za-z]{1,4}\d{0,3}-?)?\d(?:[ -]?\d){4,15})(?![\w%°]|[.,]\d)",
+    re.IGNORECASE,
+)
+_ACCOUNT = re.compile(
+    r"(?<!\w)(?:id|ids|meeting|portal|account|log ?in|invalid|case|badge|card|license|licence|lunch|test number|numbr|looked up"
+    r"|barcode|wrong|scann?(?:ed|er)?)(?!\w)",
+    re.IGNORECASE,
+)
+_SLASHED = re.compile(r"(?<![\w/.-])[2-9]\d\d/\d{3}-\d{4}(?![\w/-])")
+
+
 def _groups(text: str) -> tuple[int, ...]:
     return tuple(len(part) for part in re.findall(r"\d+", text))
 
@@ -41,6 +54,7 @@ def find(content: str) -> Iterator[Span]:
                 yield span
         yield from _loose(content)
         yield from _identity(content)
+        yield from _entered(content)
         for match in _LETTERED.finditer(content):
             yield Span(
                 match.start(),
@@ -191,6 +205,16 @@ def _called(content: str, start: int, value: re.Match[str]) -> Iterator[Span]:
         return
     label = "US_SSN" if near and near[0] == "US_SSN" else "ID_NUMBER"
     yield Span(value.start(), value.end(), label, 0.85 if len(digits) > 3 else 0.6, "called somebody's number")
+
+
+def _entered(content: str) -> Iterator[Span]:
+    """Long numbers that somebody types where an account or a meeting asks for them; phone numbers with a slash."""
+    for match in _SLASHED.finditer(content):
+        yield Span(*match.span(), "PHONE_NUMBER", 0.7, "a phone number with a slash behind its area code")
+    for match in _ENTERED.finditer(content):
+        near = content[max(0, match.start() - 30) : match.end() + 40]
+        if len(digits_of(match[1])) > 4 and _ACCOUNT.search(near) and not calculated(content, *match.span(1)):
+            yield Span(*match.span(1), "ID_NUMBER", 0.6, "typed where an account or a meeting asks for it")
 
 
 _LETTERED = re.compile(r"(?<![\w.\\$-])[A-Z]{1,3}-?\d{5,9}(?![\w.]\d|\w)")

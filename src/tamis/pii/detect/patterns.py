@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tamis.pii.detect import dates, net, numbers, places, spoken
+from tamis.pii.detect import answers, dates, net, numbers, places, spoken
 from tamis.pii.detect.views import View
 from tamis.pii.spans import Span
+
+
+_THRESHOLD = 0.5
+"""A value that scores so much is looked for in the whole session."""
 
 
 def find(views: Sequence[View]) -> list[list[Span]]:
@@ -15,5 +19,7 @@ def find(views: Sequence[View]) -> list[list[Span]]:
     found = []
     for place, seen in enumerate(views):
         spans = [*net.find(seen.content), *numbers.find(seen.content), *pieces.get(place, ())]
-        found.append([*spans, *dates.find(views, place), *places.find(views, place)])
-    return found
+        spans += [*answers.asked(views, place), *dates.find(views, place), *places.find(views, place)]
+        found.append(spans)
+    again = answers.repeated(views, found, _THRESHOLD)
+    return [spans + more for spans, more in zip(found, again, strict=True)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Sequence
+from functools import cache
 
 from rapidfuzz.distance import OSA
 
@@ -19,6 +20,13 @@ from tamis.pii.spans import Span
 _MOST_KNOWN, _MOST_STRANGE = 200, 20_000
 
 
+@cache
+def _famous() -> frozenset[str]:
+    """Two words that name somebody of the history of mathematics, or that a rule to remember uses."""
+    return frozenset(" ".join(name.split()) for name in lexicon.data("names")["famous"].split("|"))
+
+
+_SUFFIX = re.compile(r",? (?:[JS]r\.?|I{2,3}|IV)(?![\w'’])(?! *[=+*/^<>])")
 _GLUE = re.compile(r"[ \u00a0-]|[-.] ?| ?[’'] ?")
 
 
@@ -216,9 +224,9 @@ class _People:
         return found
 
     def _relation(self, word: str, key: str) -> tuple[float, str] | None:
-        if word == key:
-            return None
         kind, listed_short = lexicon.kind(word), lexicon.short_forms()
+        if word == key or kind == WORD:
+            return None
         if word == key + "s" and lexicon.kinds().get(word) not in (GIVEN, WORD):
             return self._weights["repeat"], "a known name with an s"
         if word in listed_short.get(key, ()) or key in listed_short.get(word, ()):
@@ -254,6 +262,8 @@ class _People:
             end = seen.tokens[last].end
             if best[2] == "a known name with an s":
                 end -= 1
+            if best[2] != "a known name with an s" and (suffix := _SUFFIX.match(seen.content, end)):
+                end = suffix.end()
             if (
                 len(seen.tokens[last].text) == 1
                 and last > first
@@ -308,6 +318,8 @@ class _People:
             if local and local.cue in ("name_is", "greeting", "speaker"):
                 return total, known.reason
             return min(exposed, total), "a name of a word problem"
+        if place in seen.narrated and seen.numbers and not seen.personal and not (local and local.real):
+            return min(exposed, total), "a name of a word problem"
         if token.key in self._narrated:
             if local and (self._real(seen, local) or known.real):
                 return max(total, self._score(seen, local)), local.reason
@@ -342,6 +354,9 @@ class _People:
     def _curriculum(seen: View, place: int) -> bool:
         """Whether a word names a theorem, a rule or a unit here."""
         tokens, token = seen.tokens, seen.tokens[place]
+        pairs = (tokens[place : place + 2], tokens[max(0, place - 1) : place + 1])
+        if any(" ".join(t.key for t in pair) in _famous() for pair in pairs):
+            return True
         if place + 1 < len(tokens) and tokens[place + 1].norm in lexicon.listed("eponym_nouns"):
             return lexicon.kind(token.key) == EPONYM or capital(token)
         before = seen.content[max(0, token.start - 3) : token.start]

@@ -159,11 +159,16 @@ def _towns(seen: View, before: Sequence[View]) -> Iterator[Span]:
             end, score = _with_state(content, tokens[last].end), 0.75 if listed else 0.6
             yield Span(tokens[place].start, end, "LOCATION", score, "answers a question about a place")
     yield from _listed_places(seen)
+    yield from _with_codes(seen)
 
 
 _HOME = re.compile(
-    r"live|address|viv|moved|soy de|from|grew|born|stay|raised|hometown|downtown|visiting|town"
+    r"greetings|center in|centre in|office|famil|teach|taught|live|address|viv|moved|soy de|from|grew|born|stay|raised|hometown|downtown|visiting|town"
     r"|here in"
+)
+_OF_HERE = re.compile(
+    r"here|over here|greetings|say|center|centre|office|our|vivo|vivimos|soy|somos|famil|weather|snowing|raining|teach|taught"
+    r"|logging|joining|calling|tornado|moved|storm|fire|power"
 )
 _OWN_HOME = re.compile(r"live|viv|from|moved|address|stay")
 
@@ -171,7 +176,7 @@ _OWN_HOME = re.compile(r"live|viv|from|moved|address|stay")
 def _how_home(seen: View, phrase: str, place: int, listed: bool) -> float:
     """How sure it is that a phrase ("i live in") says where somebody is, before the place that a token begins."""
     home, raised = bool(_HOME.search(phrase)), capital(seen.tokens[place]) and not seen.shouted
-    spoken_of = seen.personal or phrase.startswith(("here", "over here"))
+    spoken_of = seen.personal or bool(_OF_HERE.match(phrase)) or (listed and raised and not seen.numbers)
     if seen.told(seen.tokens[place].start) or not spoken_of or (seen.problem[1] and not home):
         return 0.35
     if not capital(seen.tokens[place]) and not listed and not _OWN_HOME.search(phrase):
@@ -203,6 +208,24 @@ def _listed_places(seen: View) -> Iterator[Span]:
                 score,
                 "a place in plain chat",
             )
+
+
+_CITY_STATE = re.compile(
+    r"(?<![\w-])([A-Z][a-z]{2,14}(?: [A-Z][a-z]{2,14}){0,2}), ([A-Z]{2})(?=\s*(?:[.,;!?)\n]|\Z| \d{5}| [a-z]))"
+)
+_ALSO_WORDS = frozenset(["OK", "HI", "ME", "IN", "OR", "OH", "PA", "MA", "AL", "ID", "DE", "LA", "MS", "MD"])
+"""Codes of states that are words, titles or Spanish besides: a state only behind "in", "from" or the like."""
+
+
+def _with_codes(seen: View) -> Iterator[Span]:
+    """Towns with the code of their state."""
+    for match in _CITY_STATE.finditer(seen.content):
+        led = re.search(r"\b(?:in|from|near|to|at|of|de|en)\s\Z", seen.content[max(0, match.start() - 6) : match.start()])
+        known = tuple(match[1].lower().split()) in _gazetteer()
+        if match[2] not in contexts.words("state_codes") or (match[2] in _ALSO_WORDS and not (led or known)):
+            continue
+        told = seen.told(match.start()) or (seen.numbers and not seen.personal)
+        yield Span(*match.span(), "LOCATION", 0.4 if told else 0.65, "a town and the code of its state")
 
 
 _PERSONAL = frozenset(["i", "im", "my", "me", "we", "our", "us", "mi", "yo", "nuestra", "ill", "ive"])

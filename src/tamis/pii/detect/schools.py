@@ -56,13 +56,33 @@ def find(seen: View, before: Sequence[View]) -> Iterator[Span]:
         taken = last
         yield from _school(seen, first, place, last, asked)
     yield from _called_school(seen, asked)
-    for match in re.finditer(r"(?<!\w)(?:P\.?S\.?|I\.?S\.?|M\.?S\.?|H\.?S\.?|ps)\s?#?\s?\d{1,3}(?!\w)", content):
+    for match in re.finditer(r"(?<!\w)(?:P\.?S\.?|I\.?S\.?|J\.?H\.?S\.?|M\.?S\.?|H\.?S\.?|[jp]?h?s)\s?#?\s?\d{1,3}(?!\w)", content):
         yield Span(
             *match.span(),
             "SCHOOL",
-            0.35 if seen.told(match.start()) or match[0][0] in "I" else 0.6,
+            _numbered(seen, match),
             "a numbered school",
         )
+    for match in _FORM.finditer(content):
+        yield Span(*match.span(1), "SCHOOL", 0.7, "the field of a form")
+    for match in _GRADES.finditer(content):
+        yield Span(*match.span(), "SCHOOL", 0.4 if seen.told(match.start()) else 0.75, "a school and its grades")
+
+
+_FORM = re.compile(r"(?:\A|\n|[,;] )[Ss]chool\s*:\s*([A-Z][^\n,;:]{2,50}?)(?=\s*(?:[\n,;]|\Z))")
+_GRADES = re.compile(r"(?<![\w'])(?:[A-Z][\w'’.]{1,15} ){1,3}(?:[KkPp]|Pre-?K)-(?:5|6|8|12)(?: [Ss]chool| [Aa]cademy)?(?!\w)")
+_LED = re.compile(r"(?:at|to|from|attend|attends|near|of|in|a la|al|en|for|vs|playing|teach|school is|my school)\s\Z", re.IGNORECASE)
+
+
+def _numbered(seen: View, match: re.Match[str]) -> float:
+    """How sure it is that "PS 12" or the like is a school; "is", "ms" and "hs" are words and units besides."""
+    led = bool(_LED.search(seen.content[max(0, match.start() - 12) : match.start()]))
+    letters = re.sub(r"[^a-z]", "", match[0].lower())
+    if seen.told(match.start()) or (letters in ("s", "hs", "is") and not match[0][0].isupper()):
+        return 0.35
+    if letters in ("is", "ms", "hs") or seen.shouted or match[0][0].islower():
+        return 0.6 if led and (letters != "is" or not seen.shouted) else 0.35
+    return 0.6
 
 
 def _school_start(seen: View, place: int) -> int | None:

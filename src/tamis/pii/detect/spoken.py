@@ -91,7 +91,31 @@ def split(messages: Sequence[tuple[str, str]]) -> dict[int, list[Span]]:
         piece = _first_piece(content)
         if piece:
             open_pieces[role] = [(index, *piece)]
+    for index, span in _bare(messages):
+        if span not in found.setdefault(index, []):
+            found[index].append(span)
     return found
+
+
+_TRIPLE, _SIX, _LAST = (
+    re.compile(pattern) for pattern in (r"\(?(\d{3})\)?\W?", r"\(?(\d{3}\)?[ -]\d{3})\W?", r"(\d{4})\W?")
+)
+
+
+def _bare(messages: Sequence[tuple[str, str]]) -> Iterator[tuple[int, Span]]:
+    """Messages of one writer in a row that hold nothing but three, three and four digits of a phone number."""
+    for last in range(1, len(messages)):
+        role = messages[last][0]
+        for shapes in ((_TRIPLE, _TRIPLE, _LAST), (_SIX, _LAST)):
+            first = last - len(shapes) + 1
+            if first < 0 or any(writer != role for writer, _ in messages[first:last]):
+                continue
+            pieces = [shape.fullmatch(text.strip()) for shape, (_, text) in zip(shapes, messages[first : last + 1], strict=True)]
+            for place, piece in enumerate(pieces, first):
+                if all(pieces) and piece:
+                    offset = messages[place][1].index(piece[1])
+                    end = offset + len(piece[1])
+                    yield place, Span(offset, end, "PHONE_NUMBER", 0.75, "a piece of a phone number sent in pieces")
 
 
 def _first_piece(content: str) -> tuple[int, int, int] | None:

@@ -114,9 +114,23 @@ def view(index: int, turn: int, role: str, content: str) -> View:
         token.norm in words("number_words") for token in tokens
     )
     problem, narrated = _problem(content, tokens, breaks, personal, numbers)
+    narrated |= _storied(content, tokens)
     return View(
         index, turn, role, content, tokens, shouted, frozenset(heads), problem, narrated, personal, numbers
     )
+
+
+_STORY = re.compile(
+    r"\b(?:problem|question|story|exercise|example|worksheet|textbook|book)\b[^.!?\n]{0,60}?"
+    r"\b(?:named|called|about|name is|names are)\s+(?=[^\W\d_])",
+    re.IGNORECASE,
+)
+
+
+def _storied(content: str, tokens: list[Token]) -> frozenset[int]:
+    """The tokens that a message says are the names of a word problem's people."""
+    ends = {match.end() for match in _STORY.finditer(content)}
+    return frozenset(place for place, token in enumerate(tokens) if token.start in ends) if ends else frozenset()
 
 
 def _problem(
