@@ -11,7 +11,9 @@ from tamis.pii.detect.views import View
 from tamis.pii.spans import Span
 
 _NUMBERS = ("PHONE_NUMBER", "US_SSN", "CREDIT_CARD", "ID_NUMBER")
-_ASKS = re.compile(r"\?|\b(?:what|whats|your|ur|type|enter|send|give|tell|read|need|confirm|verify|cual|tu)\b", re.IGNORECASE)
+_ASKS = re.compile(
+    r"\?|\b(?:what|whats|your|ur|type|enter|send|give|tell|read|need|confirm|verify|cual|tu)\b", re.IGNORECASE
+)
 _VALUE = re.compile(r"(?<![\w.$€£])(?:[A-Za-z]{1,4}-?)?\d(?:[ -]?\d){5,15}(?![\w%°]|\.\d)")
 _SHORT = 48
 """An answer that is more than a number is no longer than so many characters."""

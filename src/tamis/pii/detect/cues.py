@@ -80,7 +80,12 @@ def _name_after(seen: View, cue: str, entry: dict[str, Any], place: int, followi
         return
     if cue == "record" and ":" not in content[end : tokens[head].start] and tokens[following - 1].norm != "is":
         return
-    if cue == "title" and strong and (not cased or len(tokens[head].key) == 1) and (short := _short_surname(seen, place, head)):
+    if (
+        cue == "title"
+        and strong
+        and (not cased or len(tokens[head].key) == 1)
+        and (short := _short_surname(seen, place, head))
+    ):
         yield Candidate(seen.place, head, head, _titled(seen, head), entry["weight"], True, short)
         return
     last = read_name(seen, head, strong, cue == "greeting" or (cue == "i_am" and _new(seen, head, pointing)))
@@ -90,7 +95,12 @@ def _name_after(seen: View, cue: str, entry: dict[str, Any], place: int, followi
         return
     if cue == "title":
         cue = _titled(seen, last)
-    told = seen.numbers and not seen.personal and last + 1 < len(tokens) and tokens[last + 1].norm in words("narrative")
+    told = (
+        seen.numbers
+        and not seen.personal
+        and last + 1 < len(tokens)
+        and tokens[last + 1].norm in words("narrative")
+    )
     if cue == "reached" and told:
         return
     weight = entry["weight"] if strong or not cue.startswith("title") else table()["weak_title"]
@@ -131,7 +141,9 @@ _LONG = 120
 def _short_surname(seen: View, place: int, head: int) -> str:
     """Why a letter alone or a surname that is a word too is a name behind "mr" and the like; empty if it is none."""
     token, title = seen.tokens[head], seen.tokens[place]
-    if title.norm not in ("mr", "mrs", "ms", "mx") or NUMBER.search(seen.content, max(0, title.start - 2), title.start):
+    if title.norm not in ("mr", "mrs", "ms", "mx") or NUMBER.search(
+        seen.content, max(0, title.start - 2), title.start
+    ):
         return ""
     if len(token.key) == 1 and token.text not in ("I", "a", "i") and not OPERATOR.match(seen.content, token.end):
         return "a letter behind a title"

@@ -12,6 +12,10 @@ from tamis.pii.detect.shapes import calculated
 from tamis.pii.spans import Span
 
 _EMAIL = re.compile(r"(?<![\w.+-])[\w.+'-]{1,64}@[^\W_](?:[\w-]{0,62}\.){1,5}[^\W\d_][\w-]{1,30}(?<![-_])")
+_PLACEHOLDER = re.compile(
+    r"\b(?:example|sample|fake|made[- ]up|placeholder|dummy) e?-?mail\b|\b(?:book|worksheet|textbook|example)\b[^.!?\n]{0,30}\bis\s\Z",
+    re.IGNORECASE,
+)
 _AT = r"(?:\s*[(\[{<]\s*(?:at|arroba)\s*[)\]}>]\s*|\s+(?:at|arroba)\s+|\s*@\s*)"
 _DOT = r"(?:\s*[(\[{<]\s*(?:dot|punto)\s*[)\]}>]\s*|\s+(?:dot|punto)\s+|\s*\.\s*)"
 _JOIN = r"\s+(?:dot|punto|underscore|dash|hyphen|guion|guion bajo)\s+"
@@ -70,7 +74,10 @@ _STRANGE = re.compile(r"(?<![\w.@/\\$#=^-])(?=[^\W_]{0,30}[\d_])[^\W\d]{3,24}\w{
 _IPV4 = re.compile(r"(?<![\w.])\d{1,3}(?:\.\d{1,3}){3}(?!\w|\.\d)")
 _IPV6 = re.compile(r"(?<![\w:.])(?:[0-9A-Fa-f]{0,4}:){2,7}[0-9A-Fa-f]{1,4}(?![\w:])")
 _MAC = re.compile(r"(?<![\w:-])[0-9A-Fa-f]{2}(?:([:-])[0-9A-Fa-f]{2})(?:\1[0-9A-Fa-f]{2}){4}(?![\w:-])")
-_VERSION = re.compile(r"(?:\bexercises?|\bproblems?|\bquestions?|\blessons?|\bunit|\bstandard|\bpart|\bno\.|\bv|\bver|\bversion|\bsection|\bchapter|\brelease|\bfirmware)\s*\Z", re.IGNORECASE)
+_VERSION = re.compile(
+    r"(?:\bexercises?|\bproblems?|\bquestions?|\blessons?|\bunit|\bstandard|\bpart|\bno\.|\bv|\bver|\bversion|\bsection|\bchapter|\brelease|\bfirmware)\s*\Z",
+    re.IGNORECASE,
+)
 
 
 @cache
@@ -93,7 +100,8 @@ def find(content: str) -> Iterator[Span]:
     lower = content.lower()
     if "@" in content:
         for match in _EMAIL.finditer(content):
-            yield Span(match.start(), match.end(), "EMAIL_ADDRESS", 0.99, "the form of an e-mail address")
+            score = 0.4 if _PLACEHOLDER.search(content[max(0, match.start() - 60) : match.start()]) else 0.99
+            yield Span(match.start(), match.end(), "EMAIL_ADDRESS", score, "the form of an e-mail address")
         yield from _handles(content)
     if (
         "@" in content
@@ -231,7 +239,9 @@ def _accounts(content: str) -> Iterator[Span]:
         words = [lexicon.kind(part) == lexicon.WORD for part in parts]
         if parts[1] in contexts.words("top_level") or all(words):
             continue
-        if _PLAYS.search(content[max(0, match.start() - 40) : match.start()] + " " + content[match.end() : match.end() + 40]):
+        if _PLAYS.search(
+            content[max(0, match.start() - 40) : match.start()] + " " + content[match.end() : match.end() + 40]
+        ):
             yield Span(*match.span(), "USERNAME", 0.6, "two words with a dot where an account is spoken of")
 
 

@@ -38,6 +38,10 @@ _ACCOUNT = re.compile(
     r"|barcode|wrong|scann?(?:ed|er)?)(?!\w)",
     re.IGNORECASE,
 )
+_AS_PROBLEM = re.compile(
+    r"\b(?:simplify|evaluate|compute|calculate|solve|subtract|find|work out)(?::| this)?\s\Z|\\\(\s*\Z",
+    re.IGNORECASE,
+)
 _SLASHED = re.compile(r"(?<![\w/.-])[2-9]\d\d/\d{3}-\d{4}(?![\w/-])")
 
 
@@ -102,6 +106,7 @@ def _classified(content: str, start: int, end: int) -> Span | None:
             return Span(start, end, "CREDIT_CARD", 0.6, "called a card number")
     if groups == (3, 2, 4):
         marks = set(text) - set("0123456789")
+        worked = worked or bool(_AS_PROBLEM.search(content[max(0, start - 24) : start]))
         score = 0.3 if worked else 0.9 if label == "US_SSN" or marks <= {"-", "–", "‐", "‑"} else 0.5
         return Span(start, end, "US_SSN", score, "three, two and four digits")
     if label == "US_SSN" and len(digits) == 9:

@@ -26,6 +26,12 @@ def _famous() -> frozenset[str]:
     return frozenset(" ".join(name.split()) for name in lexicon.data("names")["famous"].split("|"))
 
 
+def _renowned(seen: View, place: int) -> bool:
+    """Whether a word is a part of a name that lessons tell of."""
+    pairs = (seen.tokens[place : place + 2], seen.tokens[max(0, place - 1) : place + 1])
+    return any(" ".join(token.key for token in pair) in _famous() for pair in pairs)
+
+
 _SUFFIX = re.compile(r",? (?:[JS]r\.?|I{2,3}|IV)(?![\w'’])(?! *[=+*/^<>])")
 _GLUE = re.compile(r"[ \u00a0-]|[-.] ?| ?[’'] ?")
 
@@ -312,7 +318,7 @@ class _People:
             return self._stranger(seen, place, token)
         kind = lexicon.kind(token.key)
         total = known.score()
-        if self._curriculum(seen, place) and not (local and local.real):
+        if _renowned(seen, place) or (self._curriculum(seen, place) and not (local and local.real)):
             return 0, ""
         if self._in_problem(seen, place):
             if local and local.cue in ("name_is", "greeting", "speaker"):
@@ -354,8 +360,7 @@ class _People:
     def _curriculum(seen: View, place: int) -> bool:
         """Whether a word names a theorem, a rule or a unit here."""
         tokens, token = seen.tokens, seen.tokens[place]
-        pairs = (tokens[place : place + 2], tokens[max(0, place - 1) : place + 1])
-        if any(" ".join(t.key for t in pair) in _famous() for pair in pairs):
+        if _renowned(seen, place):
             return True
         if place + 1 < len(tokens) and tokens[place + 1].norm in lexicon.listed("eponym_nouns"):
             return lexicon.kind(token.key) == EPONYM or capital(token)

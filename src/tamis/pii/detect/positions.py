@@ -40,7 +40,7 @@ def by_place(seen: View, before: Sequence[View]) -> Iterator[Candidate]:
             place += 1
         last = read_name(seen, place, strong=False)
         if last is not None and tokens[last].end == match.end(1):
-            sure = 1.0 if lexicon.kind(tokens[place].key) != UNKNOWN or last > place else 0.6
+            sure = 1.0 if lexicon.kind(tokens[place].key) not in (UNKNOWN, EPONYM) or last > place else 0.6
             weight = weights["speaker_weight"] * sure
             yield Candidate(seen.place, place, last, "speaker", weight, True, "labels who speaks")
     signed = _SIGNATURE.search(seen.content, max(0, len(seen.content) - 60))
@@ -54,7 +54,9 @@ def by_place(seen: View, before: Sequence[View]) -> Iterator[Candidate]:
     if listed and (place := places.get(listed.start(1))) is not None:
         last = read_name(seen, place, strong=False, strange=True)
         if last is not None and tokens[last].end == listed.end(1):
-            yield Candidate(seen.place, place, last, "speaker", weights["speaker_weight"], True, "labels who speaks")
+            yield Candidate(
+                seen.place, place, last, "speaker", weights["speaker_weight"], True, "labels who speaks"
+            )
     yield from _called(seen)
     yield from _replies(seen, before, weights)
 
@@ -95,7 +97,9 @@ def _called_late(seen: View, place: int) -> bool:
     if lexicon.kind(tokens[place].key) != GIVEN or seen.numbers or not seen.personal or len(tokens[place].key) < 3:
         return False
     gap = seen.content[tokens[place - 1].end : tokens[place].start]
-    return place not in seen.heads and ("," in gap or (gap == " " and tokens[place - 1].norm in words("before_calls")))
+    return place not in seen.heads and (
+        "," in gap or (gap == " " and tokens[place - 1].norm in words("before_calls"))
+    )
 
 
 def _at(seen: View, first: int, last: int, cue: str, reason: str) -> Candidate:

@@ -39,7 +39,12 @@ def find(seen: View, before: Sequence[View]) -> Iterator[Span]:
             span, taken = _spanish(seen, place)
             if span:
                 yield span
-        if token.norm not in ends or place <= taken or not place or (token.norm == "ms" and token.text != "MS"):
+        if (
+            token.norm not in ends
+            or place <= taken
+            or not place
+            or (token.norm in ("ms", "es") and (token.text != token.text.upper() or seen.shouted))
+        ):
             continue
         last = place
         while (
@@ -56,7 +61,9 @@ def find(seen: View, before: Sequence[View]) -> Iterator[Span]:
         taken = last
         yield from _school(seen, first, place, last, asked)
     yield from _called_school(seen, asked)
-    for match in re.finditer(r"(?<!\w)(?:P\.?S\.?|I\.?S\.?|J\.?H\.?S\.?|M\.?S\.?|H\.?S\.?|[jp]?h?s)\s?#?\s?\d{1,3}(?!\w)", content):
+    for match in re.finditer(
+        r"(?<!\w)(?:P\.?S\.?|I\.?S\.?|J\.?H\.?S\.?|M\.?S\.?|H\.?S\.?|[jp]?h?s)\s?#?\s?\d{1,3}(?!\w)", content
+    ):
         yield Span(
             *match.span(),
             "SCHOOL",
@@ -70,8 +77,13 @@ def find(seen: View, before: Sequence[View]) -> Iterator[Span]:
 
 
 _FORM = re.compile(r"(?:\A|\n|[,;] )[Ss]chool\s*:\s*([A-Z][^\n,;:]{2,50}?)(?=\s*(?:[\n,;]|\Z))")
-_GRADES = re.compile(r"(?<![\w'])(?:[A-Z][\w'’.]{1,15} ){1,3}(?:[KkPp]|Pre-?K)-(?:5|6|8|12)(?: [Ss]chool| [Aa]cademy)?(?!\w)")
-_LED = re.compile(r"(?:at|to|from|attend|attends|near|of|in|a la|al|en|for|vs|playing|teach|school is|my school)\s\Z", re.IGNORECASE)
+_GRADES = re.compile(
+    r"(?<![\w'])(?:[A-Z][\w'’.]{1,15} ){1,3}(?:[KkPp]|Pre-?K)-(?:5|6|8|12)(?: [Ss]chool| [Aa]cademy)?(?!\w)"
+)
+_LED = re.compile(
+    r"(?:at|to|from|attend|attends|near|of|in|a la|al|en|for|vs|playing|teach|school is|my school)\s\Z",
+    re.IGNORECASE,
+)
 
 
 def _numbered(seen: View, match: re.Match[str]) -> float:
