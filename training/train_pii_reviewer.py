@@ -7,8 +7,8 @@
 python training/train_pii_reviewer.py --model run/pii/detector/model --output_dir run/pii/detector/model
 
 It is a logistic regression over features with names (`tamis.pii.reviewer`), written as a table that anybody can
-read. A model knows the texts that it was trained on better than it will know others; so the reviewer learns on
-sessions of other templates than the model (`--templates`), and one session in ten of these chooses its threshold.
+read. A model knows the wording that it was trained on better than it will know others; so the reviewer learns also
+on wording that is kept from the model (`review` of the generator). One session in ten chooses its threshold.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import product
 from pathlib import Path
 
 from tamis import cli, verbs
@@ -35,9 +36,9 @@ class ReviewerRecipe:
         output_dir: Where `reviewer.json` goes; the model's folder, for `tamis redact` to find it.
         model: The folder of the token model that proposes; the one that comes with tamis, if None.
         dataset_name: Annotated sessions that the model was not trained on, beside synthetic ones. May be repeated.
-        sessions: Synthetic sessions of each density.
+        sessions: Synthetic sessions of each density and part of the wording.
         density: Spans a message in synthetic sessions. May be repeated.
-        templates: Of which templates: `review`, or as of the generator.
+        templates: The parts of the generator's wording. May be repeated.
         strength: The inverse of the penalty on squared weights.
         seed: Of the sessions.
     """
@@ -45,18 +46,18 @@ class ReviewerRecipe:
     output_dir: str
     model: str | None = None
     dataset_name: list[str] = field(default_factory=list)
-    sessions: int = 400
+    sessions: int = 300
     density: list[float] = field(default_factory=lambda: [0.18, 0.017])
-    templates: str = "review"
+    templates: list[str] = field(default_factory=lambda: ["review", "train"])
     strength: float = 1.0
     seed: int = 2000
 
 
 def annotated(recipe: ReviewerRecipe) -> Iterator[Annotated]:
     """All sessions with gold."""
-    for i, density in enumerate(recipe.density):
+    for i, (templates, density) in enumerate(product(recipe.templates, recipe.density)):
         yield from synthetic.generate(
-            sessions=recipe.sessions, seed=recipe.seed + i, density=density, templates=recipe.templates
+            sessions=recipe.sessions, seed=recipe.seed + i, density=density, templates=templates
         )
     for name in recipe.dataset_name:
         yield from (one for one in read_sessions(name) if one.spans is not None)

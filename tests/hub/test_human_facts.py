@@ -99,16 +99,10 @@ def test_a_licence_that_follows_its_sources_is_taken(tmp_path: Path, facts: dict
 
 
 def test_the_cards_of_the_repository_are_read_and_safetulu_is_not_commercial() -> None:
-    kinds = {"gradients": "gradients", "tamis": "dataset", "demo": "dataset"}
     for path in sorted(CARDS.glob("*/card.yaml")):
-<<<<<<< HEAD
-        name = path.parent.name
-        facts = read_human_facts(path, "model" if "-detector-" in name else kinds[name.rpartition("-")[2]])
-=======
         kinds = {"-gradients": "gradients", "-detector-": "model", "-synthetic-": "annotated"}
         kind = next((kind for part, kind in kinds.items() if part in path.parent.name), "dataset")
         facts = read_human_facts(path, kind)
->>>>>>> pii-c
         if path.parent.name.startswith("SafeTulu"):
             assert facts["license"] == "cc-by-nc-4.0" and len(facts["sources"]) > 1
             assert "2610.37481" in facts["citation"] and "2601.21929" in facts["citation"]

@@ -52,6 +52,14 @@ def test_proposals_that_overlap_are_one_over_what_is_sure() -> None:
     assert (second.span.start, second.span.end) == (20, 24) and [*second.proposals] == ["rules"]
 
 
+def test_of_several_that_are_sure_the_first_gives_the_label() -> None:
+    number = Span(0, 9, "PHONE_NUMBER", 0.99)
+    (one,) = reviewer.candidates({"rules": [[Span(0, 9, "IP_ADDRESS", 0.9)]], "model": [[number]]})
+    assert one.span.label == "IP_ADDRESS"
+    (one,) = reviewer.candidates({"rules": [[Span(0, 9, "IP_ADDRESS", 0.3)]], "model": [[number]]})
+    assert one.span.label == "PHONE_NUMBER"
+
+
 def test_nothing_proposed_is_nothing_to_judge() -> None:
     assert reviewer.candidates({}) == [] and reviewer.candidates({"rules": [[], []]}) == []
     assert CascadeDetector([Words("rules")], Reviewer({}, 0.0)).detect(session("hi", "")) == [[], []]
@@ -62,7 +70,11 @@ def test_a_feature_tells_what_it_says() -> None:
     detector = CascadeDetector([Words("rules", Emma=0.9, EMMA=0.3)], Reviewer({}, 0.0))
     greeted, told, odd = reviewer.features(talk, detector.propose(talk))
     assert greeted["called by a cue"] == 1 and "called by a cue" not in told
-    assert told["does what people in problems do"] == 1 and told["word problem"] > greeted.get("word problem", 0)
+    assert (
+        told["does what people in problems do"] == 1
+        and "the guard drops it" not in greeted
+        and told["word problem"] > greeted.get("word problem", 0)
+    )
     assert greeted["elsewhere in a word problem"] == told["word problem"]
     assert greeted["title case"] == 1 and odd["upper case"] == 1 and odd["inside maths"] == 1
     assert told["said by the tutor"] == 1 and "said by the tutor" not in greeted

@@ -6,7 +6,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterator
-from itertools import islice, pairwise
+from itertools import combinations, islice, pairwise
 from random import Random
 from typing import Any
 
@@ -145,14 +145,16 @@ def test_titles_are_outside_the_span_and_first_and_last_name_are_one() -> None:
 
 
 def test_the_halves_share_no_wording_no_name_and_no_problem() -> None:
+    parts = ("train", "review", "held_out")
     for held in (lines.personal, lines.chat):
-        one, other = ({line for of in held(half).values() for line in of} for half in ("train", "held_out"))
-        assert one and other and not one & other
-        assert one | other == {line for of in held("all").values() for line in of}
-    assert not {*problems.kinds("train")} & {*problems.kinds("held_out")}
-    assert len(problems.kinds("all")) == len(problems.kinds("train")) + len(problems.kinds("held_out"))
-    for train, held_out in zip(_groups("train"), _groups("held_out"), strict=True):
-        assert not {*train[2]} & {*held_out[2]}
+        found = [{line for of in held(part).values() for line in of} for part in parts]
+        assert all(found) and sum(map(len, found)) == len(set().union(*found))
+        assert set().union(*found) == {line for of in held("all").values() for line in of}
+    kinds = [{*problems.kinds(part)} for part in parts]
+    assert sum(map(len, kinds)) == len(set().union(*kinds)) == len(problems.kinds("all"))
+    for groups in zip(*map(_groups, parts), strict=True):
+        for one, other in combinations([{*group[2]} for group in groups], 2):
+            assert not one & other
     assert only(["a", "b"], "all") == ("a", "b")
 
 

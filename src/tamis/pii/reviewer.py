@@ -17,6 +17,7 @@ from pathlib import Path
 from tamis.errors import UsageError
 from tamis.pii import lexicon, tokens
 from tamis.pii.density import density
+from tamis.pii.guard import guarded
 from tamis.pii.labels import STRUCTURED
 from tamis.pii.maths import expressions
 from tamis.pii.sessions import Annotated, Session
@@ -35,6 +36,13 @@ _DOES = re.compile(
     r"|bakes?|makes?|made|earns?|saves?|spends?|spent|picks?|reads?|rides?|collects?|plants?|paints?"
     r"|and [A-Z]\w+ (?:have|are|share|each)|'s (?:age|height|weight|car|garden|farm|store|shop))\b"
 )
+_THIRD = re.compile(r"(?: and \w+)?\s+(?!is\b|was\b|yes\b|thanks\b|this\b|its\b)[a-z]{3,}s\b(?!['’])")
+_SET = re.compile(
+    r"\b(?:problem|question|exercise|book|story|example|number|no\.?|q|#)\W*\d*\W*"
+    r"(?:says|dice|goes|is|that|lives in)?\W+(?:\w+\W+){0,3}$"
+    r"|\b(?:model|graph|chart|table|picture|bar|problem|train|farmer|store|city) (?:\w+\W+){0,4}$",
+    re.IGNORECASE,
+)
 _ASKED = re.compile(
     r"\b(?:name|call(?:ed)?|who|email|e-mail|phone|number|address|live|school|old|birthday|reach|link)\b", re.I
 )
@@ -46,6 +54,8 @@ _CALLED = re.compile(
 )
 
 
+_NUMBER = re.compile(r"\d+")
+_SURE = 0.5  # a proposal from this score on is one that its detector would make alone
 _NEAR = 60  # characters around a candidate that are looked at
 _OTHERS = 20  # occurrences of the same text that are looked at, those that were proposed with most certainty
 
@@ -69,7 +79,7 @@ def candidates(found: Mapping[str, Sequence[Sequence[Span]]], least: float = 0.0
     """Overlapping spans of several detectors, joined, in order.
 
     Args:
-        found: The spans of each message, by detector.
+        found: The spans of each message, by detector; of several that are sure, the first gives the label.
         least: The score below which a proposal is not looked at.
     """
     made: list[Candidate] = []
@@ -85,20 +95,19 @@ def candidates(found: Mapping[str, Sequence[Sequence[Span]]], least: float = 0.0
             else:
                 groups.append([(span, name)])
             end = max(end, span.end) if len(groups[-1]) > 1 else span.end
-        made += [_joined(i, group) for group in groups]
+        made += [_joined(i, group, [*found]) for group in groups]
     return made
 
 
-def _joined(message: int, group: Sequence[tuple[Span, str]]) -> Candidate:
+def _joined(message: int, group: Sequence[tuple[Span, str]], order: Sequence[str]) -> Candidate:
     proposals: dict[str, Span] = {}
     for span, name in group:
         if name not in proposals or span.score > proposals[name].score:
             proposals[name] = span
     best = max((span for span, _ in group), key=lambda span: (span.score, span.end - span.start))
-    sure = [span for span, _ in group if span.score >= 0.5] or [best]
-    whole = Span(
-        min(span.start for span in sure), max(span.end for span in sure), best.label, best.score, best.reason
-    )
+    sure = [span for span, _ in group if span.score >= _SURE] or [best]
+    said = next((proposals[name] for name in order if name in proposals and proposals[name].score >= _SURE), best)
+    whole = Span(min(span.start for span in sure), max(span.end for span in sure), said.label, best.score)
     return Candidate(message, whole, proposals)
 
 
@@ -113,7 +122,13 @@ def features(session: Session, found: Sequence[Candidate]) -> list[Features]:
     dense = density(texts)
     segments = tokens.segments(session)
     maths = [expressions(text) for text in texts]
-    story = [len(_PROBLEM.findall(text)) + len(re.findall(r"\d+", text)) / 2 for text in texts]
+    by_message: list[list[Span]] = [[] for _ in texts]
+    for one in found:
+        by_message[one.message].append(one.span)
+    dropped = [{span for span, _ in of} for of in guarded(session, by_message)[1]]
+    words = [len(_PROBLEM.findall(text)) + len(_NUMBER.findall(text)) / 2 for text in texts]
+    # The numbers of a candidate itself make no word problem.
+    story = [words[one.message] - len(_NUMBER.findall(_surface(texts, one))) / 2 for one in found]
     surfaces = [_surface(texts, one) for one in found]
     seen: defaultdict[str, list[int]] = defaultdict(list)
     for i in sorted(range(len(found)), key=lambda i: (-found[i].span.score, i)):
@@ -121,24 +136,24 @@ def features(session: Session, found: Sequence[Candidate]) -> list[Features]:
     made = []
     for i, one in enumerate(found):
         text, span, role = texts[one.message], one.span, session.messages[one.message].role
-        others = [found[j] for j in seen[surfaces[i]][:_OTHERS] if j != i]
-        known = _of_proposals(one) | _of_text(text, span) | _of_others(others)
+        others = [j for j in seen[surfaces[i]][:_OTHERS] if j != i]
+        known = _of_proposals(one) | _of_text(text, span) | _of_others([found[j] for j in others])
         inside = any(begin < span.end and span.start < end for begin, end in maths[one.message])
         before = texts[one.message - 1] if one.message else ""
         known |= {
             "density of the message": float(dense[one.message]),
             "maths segment": float(segments[one.message] == "maths"),
             "inside maths": float(inside),
+            "the guard drops it": float(span in dropped[one.message]),
             "said by the tutor": float(role == "tutor"),
             "asked for before": float(bool(_ASKED.search(before))),
             "near either end of the session": float(one.message < 3 or one.message >= len(texts) - 3),
-            "word problem": min(story[one.message] / 4, 1.0),
-            "elsewhere in a word problem": max(
-                (min(story[other.message] / 4, 1.0) for other in others), default=0.0
-            ),
+            "word problem": min(story[i] / 4, 1.0),
+            "elsewhere in a word problem": max((min(story[j] / 4, 1.0) for j in others), default=0.0),
         }
         kind = "structured" if span.label in STRUCTURED else span.label
-        crossed = ("word problem", "inside maths", "maths segment", "model", "rules", "elsewhere, model")
+        crossed = ("word problem", "inside maths", "maths segment", "elsewhere, model", *one.proposals)
+        crossed = (*crossed, *(name for name in known if name.endswith((", sure", " alone"))))
         known |= {f"{kind}: {name}": known[name] for name in crossed if known.get(name)}
         known[kind] = 1.0
         made.append({name: value for name, value in known.items() if value})
@@ -181,6 +196,8 @@ def _of_text(text: str, span: Span) -> Features:
         "several words": float(len(words) > 1),
         "called by a cue": float(bool(_CALLED.search(before))),
         "does what people in problems do": float(bool(_DOES.match(after))),
+        "before a verb of the third person": float(bool(_THIRD.match(after))),
+        "spoken of as in a problem": float(bool(_SET.search(before))),
         "the whole message": float(begins and len(after) < _NEAR and not re.search(r"\w", after)),
         "before a comma": float(after.startswith((",", " ,"))),
     }

@@ -57,6 +57,7 @@ class People:
         self._draw = draw
         self._avoid = set(avoid)
         self._made: dict[str, str] = {}
+        self._met: dict[str, str] = {}
         self._taken: set[str] = set()
         self._families: set[str] = set()
         self._initials: set[str] = set()
@@ -73,6 +74,7 @@ class People:
         self._avoid |= {*counts}
         for word in sorted(counts, key=lambda word: (-counts[word], word)):
             self.word(word)
+        self._met = {**self._made}
 
     def replaced(self, text: str) -> str:
         """A name with a stand-in for each of its words; titles, spaces, casing and possessives stay."""
@@ -102,7 +104,7 @@ class People:
         return self._made[key]
 
     def _initial(self, letter: str) -> str:
-        whole = [made for word, made in self._made.items() if word[0] == letter and plain(made[0]) != letter]
+        whole = [made for word, made in self._met.items() if word[0] == letter and plain(made[0]) != letter]
         if whole and plain(whole[0][0]) not in self._initials:
             return plain(whole[0][0]).upper()
         free = [c for c in "ABCDEFGHIJKLMNOPRSTVWZ" if c.lower() not in (letter, *self._initials)]

@@ -164,17 +164,11 @@ class _Lesson:
     def _chat(self, kind: str, role: str, place: str = "any", **given: str) -> list[_Said]:
         """Lines that are nobody's data."""
         voice = self.voices[role]
-<<<<<<< HEAD
-        line = lines.fitting(lines.chat(self.half).get(kind, ()), role, place, _kind_of(voice), self.rng)
-        if line is None:
-            line = lines.fitting(lines.chat("all")[kind], role, place, _kind_of(voice), self.rng)
-=======
         for half in (self.half, "all"):
-            able = [line for line in lines.chat(half)[kind] if self.named or not line.needs_names]
+            able = [line for line in lines.chat(half).get(kind, ()) if self.named or not line.needs_names]
             line = lines.fitting(able, role, place, _kind_of(voice), self.rng)
             if line:
                 break
->>>>>>> pii-c
         parts = line.parts if line else ()
         return [_Said(who := self._speaker(part, role), self._filled(text, who, given)) for part, text in parts]
 
