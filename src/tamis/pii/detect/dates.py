@@ -83,7 +83,8 @@ _ASKS_BIRTH = re.compile(
     re.IGNORECASE,
 )
 _BIRTH_WORD = re.compile(
-    r"(?<!\w)(?:birth\s?day|bday|b-day|dob|d\.o\.b|date of birth|birth\s?date|you born|cumplea[nñ]os|naciste)(?!\w)",
+    r"(?<!\w)(?:birth\s?day|bday|b-day|dob|d\.o\.b|date of birth|birth\s?date|you born|cumplea[nñ]os"
+    r"|naciste)(?!\w)",
     re.IGNORECASE,
 )
 _REQUEST = re.compile(
@@ -96,8 +97,11 @@ _BORN_FIRST = re.compile(
 _BABY = re.compile(r"\s+(?:baby|kid|birthday|bday)\b", re.IGNORECASE)
 _SAID_AGES = (
     rf"(?<![\w./])(?P<n>{_COUNT}) is (?:[a-z]+ ){{0,2}}(?:a|an) (?:[a-z]+ )?age\b",
-    rf"\b(?:i['’]?m|i am|name is|me llamo|soy)\s+[^\W\d_]{{2,20}}(?: [^\W\d_]{{2,20}})?,\s*(?:and\s+)?(?:i['’]?m\s+)?(?P<n>{_COUNT})(?=\s*(?:[,.!]|and\b|y\b|\Z))",
-    rf"\bat (?P<n>{_COUNT}),? i (?:could|was|had|did|still|moved|started|knew|hated|loved|thought|began|wanted|learned)",
+    rf"\b(?:i['’]?m|i am|name is|me llamo"
+    rf"|soy)\s+[^\W\d_]{{2,20}}(?: [^\W\d_]{{2,20}})?,\s*(?:and\s+)?(?:i['’]?m\s+)?"
+    rf"(?P<n>{_COUNT})(?=\s*(?:[,.!]|and\b|y\b|\Z))",
+    rf"\bat (?P<n>{_COUNT}),? i (?:could|was|had|did|still|moved|started|knew|hated|loved|thought|began"
+    rf"|wanted|learned)",
     rf"\b(?:when|since) i was (?P<n>{_COUNT})(?=\s+(?:i\b|my\b|we\b)|\s*(?:[,.!?]|\Z))",
     rf"\bi['’]?m (?P<n>{_COUNT}),? (?:and (?:still|already|i\b|in|a\b)|i learned|i taught|been teaching)",
     rf"\bis only (?P<n>{_COUNT})(?=\s+(?:how|and|but|so|he|she|lol)\b|\s*(?:[,.!?]|\Z))",
@@ -108,7 +112,8 @@ _MAY_SAY_AGE = re.compile(
     r" (?:age|are|at|was|only|i['’]?m)\b|\b(?:at|i['’]?m|i am|soy|llamo|you['’]re|my|our|name is)\s", re.IGNORECASE
 )
 _CHILDREN = re.compile(
-    rf"\b(?:my|our) (?:kids|children|sons|daughters|sisters|brothers|siblings|twin|cousins|students|twin and i|brother and i|sister and i)"
+    rf"\b(?:my|our) (?:kids|children|sons|daughters|sisters|brothers|siblings|twin|cousins|students"
+    rf"|twin and i|brother and i|sister and i)"
     rf" are (?P<n>{_COUNT})(?: and (?P<m>{_COUNT}))?(?=\s*(?:[,.!?]|\Z|years|now\b|and\b))",
     re.IGNORECASE,
 )
@@ -149,7 +154,8 @@ def _date() -> re.Pattern[str]:
     day = rf"(?:(?:the\s+)?(?:{_ORDINAL})|\d{{1,2}}(?:st|nd|rd|th)?)"
     return re.compile(
         rf"(?<![\w/.])(?:(?:{months})\.?\s+(?:the\s+)?{day}(?!\w)(?:(?:,|\s+of|\s+in)?\s*{_YEAR}(?!\w))?"
-        rf"|(?:the\s+)?{day}\s+(?:of\s+|de\s+)?(?:{months})\.?(?!\w)(?:(?:,|\s+of|\s+in|\s+del?)?\s*{_YEAR}(?!\w))?"
+        rf"|(?:the\s+)?{day}\s+(?:of\s+|de\s+)?(?:{months})\.?(?!\w)(?:(?:,|\s+of|\s+in"
+        rf"|\s+del?)?\s*{_YEAR}(?!\w))?"
         rf"|\d{{4}}[-/.]\d{{1,2}}[-/.]\d{{1,2}}|\d{{1,2}}\s?[-/.]\s?\d{{1,2}}\s?[-/.]\s?(?:\d{{4}}|\d{{2}})"
         rf"|\d{{1,2}}[/-]\d{{1,2}}"
         rf"|(?:{months})\.?\s+(?:of\s+)?(?:19|20)\d{{2}}|(?:19|20)\d{{2}}|{_YEAR_WORDS})(?!\w|/\d)",

@@ -29,12 +29,15 @@ _ID_CONTEXT = re.compile(
 
 
 _ENTERED = re.compile(
-    r"(?<!\w)(?:typed?|put in|put|enter(?:ed)?|join with(?: id)?|looked up|scan(?:ned)?|case|lib(?:rary)? card|numbe?r(?: is)?"
-    r"|numbr(?: is)?|code(?: is)?|license is|licence is|id)\W{1,3}((?:[A-Za-z]{1,4}\d{0,3}-?)?\d(?:[ -]?\d){4,15})(?![\w%°]|[.,]\d)",
+    r"(?<!\w)(?:typed?|put in|put|enter(?:ed)?|join with(?: id)?|looked up|scan(?:ned)?|case"
+    r"|lib(?:rary)? card|numbe?r(?: is)?"
+    r"|numbr(?: is)?|code(?: is)?|license is|licence is"
+    r"|id)\W{1,3}((?:[A-Za-z]{1,4}\d{0,3}-?)?\d(?:[ -]?\d){4,15})(?![\w%°]|[.,]\d)",
     re.IGNORECASE,
 )
 _ACCOUNT = re.compile(
-    r"(?<!\w)(?:id|ids|meeting|portal|account|log ?in|invalid|case|badge|card|license|licence|lunch|test number|numbr|looked up"
+    r"(?<!\w)(?:id|ids|meeting|portal|account|log ?in|invalid|case|badge|card|license|licence|lunch"
+    r"|test number|numbr|looked up"
     r"|barcode|wrong|scann?(?:ed|er)?)(?!\w)",
     re.IGNORECASE,
 )

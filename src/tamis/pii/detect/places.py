@@ -163,11 +163,13 @@ def _towns(seen: View, before: Sequence[View]) -> Iterator[Span]:
 
 
 _HOME = re.compile(
-    r"greetings|good |students|pm in|am in|center in|centre in|office|famil|teach|taught|live|address|viv|moved|soy de|from|grew|born|stay|raised|hometown|downtown|visiting|town"
+    r"greetings|good |students|pm in|am in|center in|centre in|office|famil|teach|taught|live|address|viv"
+    r"|moved|soy de|from|grew|born|stay|raised|hometown|downtown|visiting|town"
     r"|here in"
 )
 _OF_HERE = re.compile(
-    r"here|over here|greetings|good|shout|students|pm in|am in|near|say|center|centre|office|our|vivo|vivimos|soy|somos|famil|weather|snowing|raining|teach|taught"
+    r"here|over here|greetings|good|shout|students|pm in|am in|near|say|center|centre|office|our|vivo|vivimos"
+    r"|soy|somos|famil|weather|snowing|raining|teach|taught"
     r"|logging|joining|calling|tornado|moved|storm|fire|power"
 )
 _OWN_HOME = re.compile(r"live|viv|from|moved|address|stay")
