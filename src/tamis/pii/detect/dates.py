@@ -177,7 +177,7 @@ def _births(seen: View, asked: str) -> Iterator[Span]:
     replied = bool(_ASKS_BIRTH.search(asked) or (_BIRTH_WORD.search(asked) and _REQUEST.search(asked)))
     if not replied and not called.search(content) and " baby" not in content.lower():
         return
-    first_person = bool(_FIRST_PERSON.search(content))
+    first_person, yours = bool(_FIRST_PERSON.search(content)), bool(_YOURS.search(content))
     for match in _date().finditer(content):
         start, end = match.span()
         before = list(called.finditer(content, max(0, start - 60), start))
@@ -203,7 +203,7 @@ def _births(seen: View, asked: str) -> Iterator[Span]:
         own = (
             first_person
             or alone
-            or (not seen.problem[1] and bool(_YOURS.search(content)))
+            or (not seen.problem[1] and yours)
             or (word and word[0].lower() not in ("born", "turn", "birth", "birthday"))
         )
         score = 0.85 if own or replied else 0.45

@@ -42,9 +42,11 @@ _ACCOUNT = re.compile(
     re.IGNORECASE,
 )
 _AS_PROBLEM = re.compile(
-    r"\b(?:simplify|evaluate|compute|calculate|solve|subtract|find|work out)(?::| this)?\s\Z|\\\(\s*\Z",
+    r"\b(?:answer key says|answer key is|simplify|evaluate|compute|calculate|solve|subtract|find"
+    r"|work out)(?::| this)?\s\Z|\\\(\s*\Z",
     re.IGNORECASE,
 )
+_MEANS = re.compile(r"\W{0,2}\s(?:means|is the same as) (?:to )?(?:subtract|minus|times|multiply)", re.IGNORECASE)
 _SLASHED = re.compile(r"(?<![\w/.-])[2-9]\d\d/\d{3}-\d{4}(?![\w/-])")
 
 
@@ -94,7 +96,7 @@ def _classified(content: str, start: int, end: int) -> Span | None:
         return None
     near = _near(content, start, end)
     label = near[0] if near else None
-    worked = calculated(content, start, end)
+    worked = calculated(content, start, end) or bool(_MEANS.match(content, end))
     if len(digits) >= 13:
         valid = luhn(digits) and digits[0] in "3456" and len(digits) <= 19
         if valid and not worked:
