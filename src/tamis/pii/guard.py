@@ -21,6 +21,7 @@ _LITTLE = 30
 _PHONE = re.compile(
     r"\+\d[\d ().-]{6,20}|(?:\+?\d{1,3}[ .-]{1,3})?\(?\d{3}\)?[ .-]{0,3}\d{3}[ .-]{1,3}\d{4}|\d{3}[-.]0\d{"
     r"3}|0\d{1,4}(?:[ .-]\d{2,4}){2,4}"
+    r"|[2-9]\d\d/\d{3}-\d{4}"
 )
 _SSN = re.compile(r"\d{3}[-– ]\d{2}[-– ]\d{4}")
 _EMAIL = re.compile(
@@ -31,6 +32,9 @@ _HOST = re.compile(r"[\w-]+(?:\.[\w-]+)*\.([a-z]{2,})")
 _ADDRESS = re.compile(r"\d{1,5}[A-Za-z]?\s+(?:[^\W_][\w.'’]*\s+){1,6}?[^\W\d_]{2,}\b.*", re.DOTALL)
 _CARD = re.compile(r"\d(?:[ -]?\d){12,18}")
 _VALUE = re.compile(r"[A-Z]{1,3}-?\d{5,9}|\d{2,4}(?:-\d{2,6}){1,3}")
+_NO_QUANTITY = re.compile(r"0\d{5,}|0\d{2,}(?:-\d+){2,}")
+"""A number that begins with a nought is a number of something."""
+_GRADES = re.compile(r"(?:[A-Z][\w'’.]+ ){1,3}(?:[KkPp]|Pre-?K)-(?:5|6|8|12)(?: \w+)?")
 _WORKED_BEFORE = re.compile(r"[=+*/^<>×÷·√∫∑\\{_|]\s*\Z|\d\s*[-−]\s*\Z")
 _WORKED_BEHIND = re.compile(r"\s*(?:[=*^<>×÷·{}|²³°%]|\+|/\s*[\w(]|-\s*[\w(]+\s*=)")
 _LETTERS = re.compile(r"[^\W\d_]{2,}")
@@ -290,7 +294,9 @@ def shaped(content: str, span: Span) -> bool:
     elif span.label == "PERSON":
         fits = _spelled(content, span)
     elif span.label == "ID_NUMBER":
-        fits = bool(_VALUE.fullmatch(text)) and text[0].isalpha()
+        fits = bool(_VALUE.fullmatch(text) and text[0].isalpha()) or bool(_NO_QUANTITY.fullmatch(text))
+    elif span.label == "SCHOOL":
+        fits = bool(_GRADES.fullmatch(text))
     elif span.label == "URL":
         fits = bool(re.match(r"(?:https?|ftp)://|www\.|[\w.-]+\.[a-z]{2,}/", text, re.IGNORECASE))
     elif span.label == "LOCATION":

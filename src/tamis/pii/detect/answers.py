@@ -11,8 +11,10 @@ from tamis.pii.detect.views import View
 from tamis.pii.spans import Span
 
 _NUMBERS = ("PHONE_NUMBER", "US_SSN", "CREDIT_CARD", "ID_NUMBER")
-_ASKS = re.compile(r"\?|\b(?:what|whats|your|ur|type|enter|send|give|tell|read|need|confirm|verify|cual|tu)\b", re.IGNORECASE)
-_VALUE = re.compile(r"(?<![\w.$€£])(?:[A-Za-z]{1,4}-?)?\d(?:[ -]?\d){5,15}(?![\w%°]|\.\d)")
+_ASKS = re.compile(
+    r"\?|\b(?:what|whats|your|ur|type|enter|send|give|tell|read|need|confirm|verify|cual|tu)\b", re.IGNORECASE
+)
+_VALUE = re.compile(r"(?<![\w.$€£])(?:[A-Za-z]{1,4}-?\d(?:[ -]?\d){3,15}|\d(?:[ -]?\d){5,15})(?![\w%°]|\.\d)")
 _SHORT = 48
 """An answer that is more than a number is no longer than so many characters."""
 _LEAST, _MOST_VALUES = 5, 200
@@ -51,7 +53,7 @@ def repeated(views: Sequence[View], found: Sequence[Sequence[Span]], threshold: 
     for seen, spans in zip(views, found, strict=True):
         for span in spans:
             text = seen.content[span.start : span.end]
-            counts = span.label == "USERNAME" and not text.isalpha() or len(digits_of(text)) >= _LEAST
+            counts = (span.label == "USERNAME" and not text.isalpha()) or len(digits_of(text)) >= _LEAST
             if span.label in _REPEATED and span.score >= threshold and len(text) >= _LEAST and counts:
                 labels.setdefault(text.casefold(), span.label)
     if not labels:

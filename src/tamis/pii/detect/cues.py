@@ -80,7 +80,12 @@ def _name_after(seen: View, cue: str, entry: dict[str, Any], place: int, followi
         return
     if cue == "record" and ":" not in content[end : tokens[head].start] and tokens[following - 1].norm != "is":
         return
-    if cue == "title" and strong and (not cased or len(tokens[head].key) == 1) and (short := _short_surname(seen, place, head)):
+    if (
+        cue == "title"
+        and strong
+        and (not cased or len(tokens[head].key) == 1)
+        and (short := _short_surname(seen, place, head))
+    ):
         yield Candidate(seen.place, head, head, _titled(seen, head), entry["weight"], True, short)
         return
     last = read_name(seen, head, strong, cue == "greeting" or (cue == "i_am" and _new(seen, head, pointing)))
@@ -90,15 +95,26 @@ def _name_after(seen: View, cue: str, entry: dict[str, Any], place: int, followi
         return
     if cue == "title":
         cue = _titled(seen, last)
-    told = seen.numbers and not seen.personal and last + 1 < len(tokens) and tokens[last + 1].norm in words("narrative")
-    if cue == "reached" and told:
+    if cue == "reached" and _story_goes_on(seen, last):
         return
     weight = entry["weight"] if strong or not cue.startswith("title") else table()["weak_title"]
     if cue == "i_am":
-        early = table()["early"] if seen.turn < _FIRST_TURNS else 0
-        weight = 1 - (1 - weight) * (1 - early) * (1 - (table()["clause"] if ends_clause(seen, last) else 0))
+        weight = _introduced(seen, last, weight)
     yield Candidate(seen.place, head, last, cue, weight, bool(entry.get("real")), entry["reason"])
     yield from together(seen, last, cue, weight, bool(entry.get("real")), entry["reason"])
+
+
+def _story_goes_on(seen: View, last: int) -> bool:
+    """Whether a message with numbers and nobody of the chat goes on with what the person does."""
+    tokens = seen.tokens
+    then = tokens[last + 1].norm if last + 1 < len(tokens) else ""
+    return seen.numbers and not seen.personal and then in words("narrative")
+
+
+def _introduced(seen: View, last: int, weight: float) -> float:
+    """The weight of "I am": more among a person's first messages, and where a clause ends behind the name."""
+    early = table()["early"] if seen.turn < _FIRST_TURNS else 0
+    return float(1 - (1 - weight) * (1 - early) * (1 - (table()["clause"] if ends_clause(seen, last) else 0)))
 
 
 def _after_title(seen: View, place: int, head: int) -> bool:
@@ -129,9 +145,11 @@ _LONG = 120
 
 
 def _short_surname(seen: View, place: int, head: int) -> str:
-    """Why a letter alone or a surname that is a word too is a name behind "mr" and the like; empty if it is none."""
+    """Why a letter or a surname that is a word too is a name behind "mr" and the like; empty if it is none."""
     token, title = seen.tokens[head], seen.tokens[place]
-    if title.norm not in ("mr", "mrs", "ms", "mx") or NUMBER.search(seen.content, max(0, title.start - 2), title.start):
+    if title.norm not in ("mr", "mrs", "ms", "mx") or NUMBER.search(
+        seen.content, max(0, title.start - 2), title.start
+    ):
         return ""
     if len(token.key) == 1 and token.text not in ("I", "a", "i") and not OPERATOR.match(seen.content, token.end):
         return "a letter behind a title"
@@ -221,17 +239,9 @@ def _name_before(seen: View, cue: str, entry: dict[str, Any], place: int) -> Ite
         and lexicon.kind(tokens[first - 1].key) in (GIVEN, FAMILY)
     ):
         first -= 1
-    if (
-        read_name(
-            seen,
-            first,
-            strong=False,
-            strange=first in seen.heads
-            and not seen.numbers
-            and (bool(entry.get("strange")) or (bool(entry.get("start")) and "," in gap)),
-        )
-        is None
-    ):
+    set_apart = bool(entry.get("strange")) or (bool(entry.get("start")) and "," in gap)
+    strange = first in seen.heads and not seen.numbers and set_apart
+    if read_name(seen, first, strong=False, strange=strange) is None:
         return
     if entry.get("start") and first not in seen.heads and not _vocative(seen, first):
         return

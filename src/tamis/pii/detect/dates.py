@@ -83,19 +83,40 @@ _ASKS_BIRTH = re.compile(
     re.IGNORECASE,
 )
 _BIRTH_WORD = re.compile(
-    r"(?<!\w)(?:birth\s?day|bday|b-day|dob|d\.o\.b|date of birth|birth\s?date|you born|cumplea[nñ]os|naciste)(?!\w)", re.IGNORECASE
+    r"(?<!\w)(?:birth\s?day|bday|b-day|dob|d\.o\.b|date of birth|birth\s?date|you born|cumplea[nñ]os"
+    r"|naciste)(?!\w)",
+    re.IGNORECASE,
 )
-_REQUEST = re.compile(r"\?|(?<!\w)(?:what|when|confirm|verify|enter|type|give|need|tell|whats|your|ur)(?!\w)", re.IGNORECASE)
+_REQUEST = re.compile(
+    r"\?|(?<!\w)(?:what|when|confirm|verify|enter|type|give|need|tell|whats|your|ur)(?!\w)", re.IGNORECASE
+)
 _YOURS = re.compile(r"(?<!\w)(?:your|ur|his|her|their)(?!\w)", re.IGNORECASE)
-_BORN_FIRST = re.compile(r"(?:\A|[.,!?:;\n]\s*)(?:born|b-day|bday|dob|birthday|cumple)(?: on| is|:)?\s*\Z", re.IGNORECASE)
+_BORN_FIRST = re.compile(
+    r"(?:\A|[.,!?:;\n]\s*)(?:born|b-day|bday|dob|birthday|cumple)(?: on| is|:)?\s*\Z", re.IGNORECASE
+)
 _BABY = re.compile(r"\s+(?:baby|kid|birthday|bday)\b", re.IGNORECASE)
 _SAID_AGES = (
     rf"(?<![\w./])(?P<n>{_COUNT}) is (?:[a-z]+ ){{0,2}}(?:a|an) (?:[a-z]+ )?age\b",
-    rf"\b(?:i['’]?m|i am|name is|me llamo|soy)\s+[^\W\d_]{{2,20}}(?: [^\W\d_]{{2,20}})?,\s*(?:and\s+)?(?:i['’]?m\s+)?(?P<n>{_COUNT})(?=\s*(?:[,.!]|and\b|y\b|\Z))",
-    rf"\bat (?P<n>{_COUNT}),? i (?:could|was|had|did|still|moved|started|knew|hated|loved|thought|began|wanted|learned)",
+    rf"\b(?:i['’]?m|i am|name is|me llamo"
+    rf"|soy)\s+[^\W\d_]{{2,20}}(?: [^\W\d_]{{2,20}})?,\s*(?:and\s+)?(?:i['’]?m\s+)?"
+    rf"(?P<n>{_COUNT})(?=\s*(?:[,.!]|and\b|y\b|\Z))",
+    rf"\bat (?P<n>{_COUNT}),? i (?:could|was|had|did|still|moved|started|knew|hated|loved|thought|began"
+    rf"|wanted|learned)",
+    rf"\b(?:when|since) i was (?P<n>{_COUNT})(?=\s+(?:i\b|my\b|we\b)|\s*(?:[,.!?]|\Z))",
+    rf"\bi['’]?m (?P<n>{_COUNT}),? (?:and (?:still|already|i\b|in|a\b)|i learned|i taught|been teaching)",
+    rf"\bis only (?P<n>{_COUNT})(?=\s+(?:how|and|but|so|he|she|lol)\b|\s*(?:[,.!?]|\Z))",
     rf"\byou(?:['’]?re| are) (?:only |just |already )?(?P<n>{_COUNT}) and (?:you|already|still|doing|so|in)\b",
 )
 _SAID_AGE = tuple(re.compile(pattern, re.IGNORECASE) for pattern in _SAID_AGES)
+_MAY_SAY_AGE = re.compile(
+    r" (?:age|are|at|was|only|i['’]?m)\b|\b(?:at|i['’]?m|i am|soy|llamo|you['’]re|my|our|name is)\s", re.IGNORECASE
+)
+_CHILDREN = re.compile(
+    rf"\b(?:my|our) (?:kids|children|sons|daughters|sisters|brothers|siblings|twin|cousins|students"
+    rf"|twin and i|brother and i|sister and i)"
+    rf" are (?P<n>{_COUNT})(?: and (?P<m>{_COUNT}))?(?=\s*(?:[,.!?]|\Z|years|now\b|and\b))",
+    re.IGNORECASE,
+)
 _FIRST_COUNT = re.compile(rf"(?<![\w./])(?P<n>{_COUNT})(?![\w/]|[.:]\d|\s*[-+*/=^×÷%])", re.IGNORECASE)
 
 
@@ -130,10 +151,11 @@ def _kin() -> re.Pattern[str]:
 @cache
 def _date() -> re.Pattern[str]:
     months = "|".join(sorted(contexts.words("months"), key=len, reverse=True))
-    day = rf"(?:(?:{_ORDINAL})|\d{{1,2}}(?:st|nd|rd|th)?)"
+    day = rf"(?:(?:the\s+)?(?:{_ORDINAL})|\d{{1,2}}(?:st|nd|rd|th)?)"
     return re.compile(
         rf"(?<![\w/.])(?:(?:{months})\.?\s+(?:the\s+)?{day}(?!\w)(?:(?:,|\s+of|\s+in)?\s*{_YEAR}(?!\w))?"
-        rf"|{day}\s+(?:of\s+|de\s+)?(?:{months})\.?(?!\w)(?:(?:,|\s+of|\s+in|\s+del?)?\s*{_YEAR}(?!\w))?"
+        rf"|(?:the\s+)?{day}\s+(?:of\s+|de\s+)?(?:{months})\.?(?!\w)(?:(?:,|\s+of|\s+in"
+        rf"|\s+del?)?\s*{_YEAR}(?!\w))?"
         rf"|\d{{4}}[-/.]\d{{1,2}}[-/.]\d{{1,2}}|\d{{1,2}}\s?[-/.]\s?\d{{1,2}}\s?[-/.]\s?(?:\d{{4}}|\d{{2}})"
         rf"|\d{{1,2}}[/-]\d{{1,2}}"
         rf"|(?:{months})\.?\s+(?:of\s+)?(?:19|20)\d{{2}}|(?:19|20)\d{{2}}|{_YEAR_WORDS})(?!\w|/\d)",
@@ -155,7 +177,7 @@ def _births(seen: View, asked: str) -> Iterator[Span]:
     replied = bool(_ASKS_BIRTH.search(asked) or (_BIRTH_WORD.search(asked) and _REQUEST.search(asked)))
     if not replied and not called.search(content) and " baby" not in content.lower():
         return
-    first_person = bool(_FIRST_PERSON.search(content))
+    first_person, yours = bool(_FIRST_PERSON.search(content)), bool(_YOURS.search(content))
     for match in _date().finditer(content):
         start, end = match.span()
         before = list(called.finditer(content, max(0, start - 60), start))
@@ -175,8 +197,15 @@ def _births(seen: View, asked: str) -> Iterator[Span]:
         if calculated(content, start, end):
             continue
         lead = content[max(0, start - 24) : start]
-        alone = not seen.problem[1] and bool(re.search(r"[^\W\d_]{3}|\d[/.-]\d", match[0]) and _BORN_FIRST.search(lead))
-        own = first_person or alone or (not seen.problem[1] and bool(_YOURS.search(content))) or (word and word[0].lower() not in ("born", "turn", "birth", "birthday"))
+        alone = not seen.problem[1] and bool(
+            re.search(r"[^\W\d_]{3}|\d[/.-]\d", match[0]) and _BORN_FIRST.search(lead)
+        )
+        own = (
+            first_person
+            or alone
+            or (not seen.problem[1] and yours)
+            or (word and word[0].lower() not in ("born", "turn", "birth", "birthday"))
+        )
         score = 0.85 if own or replied else 0.45
         if seen.told(start) and not (
             word
@@ -201,13 +230,26 @@ def _ages(seen: View, asked: str) -> Iterator[Span]:
         young = to_you and _YOUNGEST <= _number(match["n"]) <= _OLDEST and seen.role != "student"
         score = 0.55 if young and not seen.told(match.start()) else 0.3
         yield Span(*match.span("n"), "AGE", score, "tells somebody their age")
-    for pattern in _SAID_AGE:
-        for match in pattern.finditer(content):
-            yield Span(*match.span("n"), "AGE", 0.35 if seen.told(match.start()) else 0.65, "tells an age")
     if len(content) < 60 and len(asked) < 90 and _ASKS_AGE.search(asked):
         answer = _FIRST_COUNT.search(content)
         if answer:
             yield Span(*answer.span("n"), "AGE", 0.85, "answers a question about age")
+    yield from _said_ages(seen)
+
+
+def _said_ages(seen: View) -> Iterator[Span]:
+    """Ages that are told in passing, and those of children."""
+    content = seen.content
+    if not _MAY_SAY_AGE.search(content):
+        return
+    for match in _CHILDREN.finditer(content):
+        for group in ("n", "m") if match["m"] else ("n",):
+            yield Span(
+                *match.span(group), "AGE", 0.35 if seen.told(match.start()) else 0.65, "the ages of relatives"
+            )
+    for pattern in _SAID_AGE:
+        for match in pattern.finditer(content):
+            yield Span(*match.span("n"), "AGE", 0.35 if seen.told(match.start()) else 0.65, "tells an age")
 
 
 _YOUNGEST, _OLDEST = 5, 20

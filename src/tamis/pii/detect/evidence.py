@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
+from functools import cache
 from math import prod
 
 from tamis.pii import lexicon
 from tamis.pii.detect.naming import Candidate
 from tamis.pii.detect.views import View, capital, table, words
-from tamis.pii.lexicon import BOTH, UNKNOWN
+from tamis.pii.lexicon import BOTH, EPONYM, UNKNOWN
 
 _MOST_CUES = 6
 
@@ -53,3 +55,26 @@ def prior(seen: View, place: int) -> float:
 def impersonal(seen: View, candidate: Candidate) -> bool:
     """Whether a message has numbers and nobody in it but third persons, as a word problem has."""
     return seen.numbers and not seen.personal and candidate.cue.removesuffix("_together") not in words("addressed")
+
+
+@cache
+def _famous() -> frozenset[str]:
+    """Two words that name somebody of the history of mathematics, or that a rule to remember uses."""
+    return frozenset(" ".join(name.split()) for name in lexicon.data("names")["famous"].split("|"))
+
+
+def renowned(seen: View, place: int) -> bool:
+    """Whether a word is a part of a name that lessons tell of."""
+    pairs = (seen.tokens[place : place + 2], seen.tokens[max(0, place - 1) : place + 1])
+    return any(" ".join(token.key for token in pair) in _famous() for pair in pairs)
+
+
+def curriculum(seen: View, place: int) -> bool:
+    """Whether a word names a theorem, a rule or a unit here."""
+    tokens, token = seen.tokens, seen.tokens[place]
+    if renowned(seen, place):
+        return True
+    if place + 1 < len(tokens) and tokens[place + 1].norm in lexicon.listed("eponym_nouns"):
+        return lexicon.kind(token.key) == EPONYM or capital(token)
+    before = seen.content[max(0, token.start - 3) : token.start]
+    return lexicon.kind(token.key) == EPONYM and bool(re.search(r"\d[ °]?\Z", before))

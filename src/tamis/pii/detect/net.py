@@ -12,6 +12,11 @@ from tamis.pii.detect.shapes import calculated
 from tamis.pii.spans import Span
 
 _EMAIL = re.compile(r"(?<![\w.+-])[\w.+'-]{1,64}@[^\W_](?:[\w-]{0,62}\.){1,5}[^\W\d_][\w-]{1,30}(?<![-_])")
+_PLACEHOLDER = re.compile(
+    r"\b(?:example|sample|fake|made[- ]up|placeholder|dummy) e?-?mail\b|\b(?:book|worksheet|textbook"
+    r"|example)\b[^.!?\n]{0,30}\bis\s\Z",
+    re.IGNORECASE,
+)
 _AT = r"(?:\s*[(\[{<]\s*(?:at|arroba)\s*[)\]}>]\s*|\s+(?:at|arroba)\s+|\s*@\s*)"
 _DOT = r"(?:\s*[(\[{<]\s*(?:dot|punto)\s*[)\]}>]\s*|\s+(?:dot|punto)\s+|\s*\.\s*)"
 _JOIN = r"\s+(?:dot|punto|underscore|dash|hyphen|guion|guion bajo)\s+"
@@ -46,7 +51,8 @@ _NAME = r"[\w][\w.#-]{2,31}"
 _SITE = (
     r"discord|insta(?:gram)?|ig|snap(?:chat)?|gamer\s?tag|user\s?name|user|handle|roblox|tik\s?tok"
     r"|twitter|twitch|steam|psn|xbox|fortnite|minecraft|epic(?:\s?games)?|usuario|screen\s?name"
-    r"|ign|log(?:ged|s)?\s?in|sign(?:ed)?\s?in|find me|add me|search me|github|login|reddit|youtube|yt|finsta|valorant|riot"
+    r"|ign|log(?:ged|s)?\s?in|sign(?:ed)?\s?in|find me|add me|search me|github|login|reddit|youtube|yt|finsta"
+    r"|valorant|riot"
 )
 _NAMED = re.compile(
     rf"(?<!\w)(?:{_SITE})(?:\s+(?:name|user|username|handle|tag|id|account|acct|tag))?(?P<is>\s*(?:is"
@@ -56,13 +62,15 @@ _NAMED = re.compile(
 )
 _ON_SITE = re.compile(rf"(?<![\w@.])({_NAME})\s+(?:on|en)\s+(?:{_SITE})(?!\w)", re.IGNORECASE)
 _ON_ACCOUNT = re.compile(
-    rf"(?<!\w)(?:it['’]?s|i['’]?m|i am|user is|account is)\s+({_NAME})\s+on\s+(?:{_SITE}|khan(?: academy)?|kahoot|quizlet|prodigy"
+    rf"(?<!\w)(?:it['’]?s|i['’]?m|i am|user is|account is)\s+({_NAME})\s+on\s+(?:{_SITE}|khan(?: academy)?"
+    rf"|kahoot|quizlet|prodigy"
     r"|blooket|scratch|zearn|desmos|ixl|gimkit)(?!\w)",
     re.IGNORECASE,
 )
 _DOTTED = re.compile(r"(?<![\w.@/\\-])[a-z]{2,16}[._][a-z]{2,16}\d{0,4}(?![\w@(/]|\.\w)")
 _PLAYS = re.compile(
-    r"(?<!\w)(?:joined|online|offline|first place|lobby|leaderboard|ign|user|username|account|log(?:ged|s)? in|password|friend request"
+    r"(?<!\w)(?:joined|online|offline|first place|lobby|leaderboard|ign|user|username|account|log(?:ged"
+    r"|s)? in|password|friend request"
     r"|invited?|add|added|handle|see|from the board)(?!\w)",
     re.IGNORECASE,
 )
@@ -70,7 +78,11 @@ _STRANGE = re.compile(r"(?<![\w.@/\\$#=^-])(?=[^\W_]{0,30}[\d_])[^\W\d]{3,24}\w{
 _IPV4 = re.compile(r"(?<![\w.])\d{1,3}(?:\.\d{1,3}){3}(?!\w|\.\d)")
 _IPV6 = re.compile(r"(?<![\w:.])(?:[0-9A-Fa-f]{0,4}:){2,7}[0-9A-Fa-f]{1,4}(?![\w:])")
 _MAC = re.compile(r"(?<![\w:-])[0-9A-Fa-f]{2}(?:([:-])[0-9A-Fa-f]{2})(?:\1[0-9A-Fa-f]{2}){4}(?![\w:-])")
-_VERSION = re.compile(r"(?:\bexercises?|\bproblems?|\bquestions?|\blessons?|\bunit|\bstandard|\bpart|\bno\.|\bv|\bver|\bversion|\bsection|\bchapter|\brelease|\bfirmware)\s*\Z", re.IGNORECASE)
+_VERSION = re.compile(
+    r"(?:\bexercises?|\bproblems?|\bquestions?|\blessons?|\bunit|\bstandard|\bpart|\bno\.|\bv|\bver|\bversion"
+    r"|\bsection|\bchapter|\brelease|\bfirmware)\s*\Z",
+    re.IGNORECASE,
+)
 
 
 @cache
@@ -93,7 +105,8 @@ def find(content: str) -> Iterator[Span]:
     lower = content.lower()
     if "@" in content:
         for match in _EMAIL.finditer(content):
-            yield Span(match.start(), match.end(), "EMAIL_ADDRESS", 0.99, "the form of an e-mail address")
+            score = 0.4 if _PLACEHOLDER.search(content[max(0, match.start() - 60) : match.start()]) else 0.99
+            yield Span(match.start(), match.end(), "EMAIL_ADDRESS", score, "the form of an e-mail address")
         yield from _handles(content)
     if (
         "@" in content
@@ -231,7 +244,9 @@ def _accounts(content: str) -> Iterator[Span]:
         words = [lexicon.kind(part) == lexicon.WORD for part in parts]
         if parts[1] in contexts.words("top_level") or all(words):
             continue
-        if _PLAYS.search(content[max(0, match.start() - 40) : match.start()] + " " + content[match.end() : match.end() + 40]):
+        if _PLAYS.search(
+            content[max(0, match.start() - 40) : match.start()] + " " + content[match.end() : match.end() + 40]
+        ):
             yield Span(*match.span(), "USERNAME", 0.6, "two words with a dot where an account is spoken of")
 
 

@@ -29,15 +29,24 @@ _ID_CONTEXT = re.compile(
 
 
 _ENTERED = re.compile(
-    r"(?<!\w)(?:typed?|put in|put|enter(?:ed)?|join with(?: id)?|looked up|scan(?:ned)?|case|lib(?:rary)? card|numbe?r(?: is)?"
-    r"|numbr(?: is)?|code(?: is)?|license is|licence is|id)\W{1,3}((?:[A-Za-z]{1,4}\d{0,3}-?)?\d(?:[ -]?\d){4,15})(?![\w%°]|[.,]\d)",
+    r"(?<!\w)(?:typed?|put in|put|enter(?:ed)?|join with(?: id)?|looked up|scan(?:ned)?|case"
+    r"|lib(?:rary)? card|numbe?r(?: is)?"
+    r"|numbr(?: is)?|code(?: is)?|license is|licence is"
+    r"|id)\W{1,3}((?:[A-Za-z]{1,4}\d{0,3}-?)?\d(?:[ -]?\d){4,15})(?![\w%°]|[.,]\d)",
     re.IGNORECASE,
 )
 _ACCOUNT = re.compile(
-    r"(?<!\w)(?:id|ids|meeting|portal|account|log ?in|invalid|case|badge|card|license|licence|lunch|test number|numbr|looked up"
+    r"(?<!\w)(?:id|ids|meeting|portal|account|log ?in|invalid|case|badge|card|license|licence|lunch"
+    r"|test number|numbr|looked up"
     r"|barcode|wrong|scann?(?:ed|er)?)(?!\w)",
     re.IGNORECASE,
 )
+_AS_PROBLEM = re.compile(
+    r"\b(?:answer key says|answer key is|simplify|evaluate|compute|calculate|solve|subtract|find"
+    r"|work out)(?::| this)?\s\Z|\\\(\s*\Z",
+    re.IGNORECASE,
+)
+_MEANS = re.compile(r"\W{0,2}\s(?:means|is the same as) (?:to )?(?:subtract|minus|times|multiply)", re.IGNORECASE)
 _SLASHED = re.compile(r"(?<![\w/.-])[2-9]\d\d/\d{3}-\d{4}(?![\w/-])")
 
 
@@ -87,7 +96,7 @@ def _classified(content: str, start: int, end: int) -> Span | None:
         return None
     near = _near(content, start, end)
     label = near[0] if near else None
-    worked = calculated(content, start, end)
+    worked = calculated(content, start, end) or bool(_MEANS.match(content, end))
     if len(digits) >= 13:
         valid = luhn(digits) and digits[0] in "3456" and len(digits) <= 19
         if valid and not worked:
@@ -102,6 +111,7 @@ def _classified(content: str, start: int, end: int) -> Span | None:
             return Span(start, end, "CREDIT_CARD", 0.6, "called a card number")
     if groups == (3, 2, 4):
         marks = set(text) - set("0123456789")
+        worked = worked or bool(_AS_PROBLEM.search(content[max(0, start - 24) : start]))
         score = 0.3 if worked else 0.9 if label == "US_SSN" or marks <= {"-", "–", "‐", "‑"} else 0.5
         return Span(start, end, "US_SSN", score, "three, two and four digits")
     if label == "US_SSN" and len(digits) == 9:

@@ -8,7 +8,6 @@ from tamis.pii.detect import answers, dates, net, numbers, places, spoken
 from tamis.pii.detect.views import View
 from tamis.pii.spans import Span
 
-
 _THRESHOLD = 0.5
 """A value that scores so much is looked for in the whole session."""
 

@@ -5,25 +5,18 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Sequence
-from functools import cache
 
 from rapidfuzz.distance import OSA
 
 from tamis.pii import lexicon
 from tamis.pii.detect import cues, naming
-from tamis.pii.detect.evidence import Known, impersonal, prior
+from tamis.pii.detect.evidence import Known, curriculum, impersonal, prior, renowned
 from tamis.pii.detect.naming import Candidate
 from tamis.pii.detect.views import View, capital, table
 from tamis.pii.lexicon import BOTH, EPONYM, FAMILY, GIVEN, SURNAME, UNKNOWN, WORD, Token
 from tamis.pii.spans import Span
 
 _MOST_KNOWN, _MOST_STRANGE = 200, 20_000
-
-
-@cache
-def _famous() -> frozenset[str]:
-    """Two words that name somebody of the history of mathematics, or that a rule to remember uses."""
-    return frozenset(" ".join(name.split()) for name in lexicon.data("names")["famous"].split("|"))
 
 
 _SUFFIX = re.compile(r",? (?:[JS]r\.?|I{2,3}|IV)(?![\w'’])(?! *[=+*/^<>])")
@@ -84,7 +77,7 @@ class _People:
                 (seen.place, place) in self._local
                 or asked
                 or token.key in self._narrated
-                or self._curriculum(seen, place)
+                or curriculum(seen, place)
             ):
                 continue
             found.append(
@@ -312,7 +305,7 @@ class _People:
             return self._stranger(seen, place, token)
         kind = lexicon.kind(token.key)
         total = known.score()
-        if self._curriculum(seen, place) and not (local and local.real):
+        if renowned(seen, place) or (curriculum(seen, place) and not (local and local.real)):
             return 0, ""
         if self._in_problem(seen, place):
             if local and local.cue in ("name_is", "greeting", "speaker"):
@@ -337,27 +330,15 @@ class _People:
     def _stranger(self, seen: View, place: int, token: Token) -> tuple[float, str]:
         """What is left for a word that no cue speaks for: a form of a known name, or a listed name alone."""
         kind = lexicon.kind(token.key)
-        inside = self._in_problem(seen, place) or token.key in self._narrated or self._curriculum(seen, place)
+        inside = self._in_problem(seen, place) or token.key in self._narrated or curriculum(seen, place)
         relative = self._kin.get(token.key)
         if relative and not inside and relative[0] not in self._narrated:
             key, weight, reason = relative
             raised = capital(token) and not seen.shouted
             bonus = self._weights["lists"]["capital"] if raised else 0.0
             return min(1 - (1 - weight) * (1 - bonus), self._known[key].score()), reason
-        if kind != GIVEN or len(token.key) < 3 or self._curriculum(seen, place):
+        if kind != GIVEN or len(token.key) < 3 or curriculum(seen, place):
             return 0, ""
         if inside or not capital(token) or seen.shouted:
             return float(self._weights["doubtful"]), "a listed name in a word problem or without a capital"
         return float(self._weights["lists"]["given"]), "a listed name that no cue speaks for"
-
-    @staticmethod
-    def _curriculum(seen: View, place: int) -> bool:
-        """Whether a word names a theorem, a rule or a unit here."""
-        tokens, token = seen.tokens, seen.tokens[place]
-        pairs = (tokens[place : place + 2], tokens[max(0, place - 1) : place + 1])
-        if any(" ".join(t.key for t in pair) in _famous() for pair in pairs):
-            return True
-        if place + 1 < len(tokens) and tokens[place + 1].norm in lexicon.listed("eponym_nouns"):
-            return lexicon.kind(token.key) == EPONYM or capital(token)
-        before = seen.content[max(0, token.start - 3) : token.start]
-        return lexicon.kind(token.key) == EPONYM and bool(re.search(r"\d[ °]?\Z", before))

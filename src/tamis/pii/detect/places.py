@@ -163,11 +163,13 @@ def _towns(seen: View, before: Sequence[View]) -> Iterator[Span]:
 
 
 _HOME = re.compile(
-    r"greetings|center in|centre in|office|famil|teach|taught|live|address|viv|moved|soy de|from|grew|born|stay|raised|hometown|downtown|visiting|town"
+    r"greetings|good |students|pm in|am in|center in|centre in|office|famil|teach|taught|live|address|viv"
+    r"|moved|soy de|from|grew|born|stay|raised|hometown|downtown|visiting|town"
     r"|here in"
 )
 _OF_HERE = re.compile(
-    r"here|over here|greetings|say|center|centre|office|our|vivo|vivimos|soy|somos|famil|weather|snowing|raining|teach|taught"
+    r"here|over here|greetings|good|shout|students|pm in|am in|near|say|center|centre|office|our|vivo|vivimos"
+    r"|soy|somos|famil|weather|snowing|raining|teach|taught"
     r"|logging|joining|calling|tornado|moved|storm|fire|power"
 )
 _OWN_HOME = re.compile(r"live|viv|from|moved|address|stay")
@@ -220,7 +222,9 @@ _ALSO_WORDS = frozenset(["OK", "HI", "ME", "IN", "OR", "OH", "PA", "MA", "AL", "
 def _with_codes(seen: View) -> Iterator[Span]:
     """Towns with the code of their state."""
     for match in _CITY_STATE.finditer(seen.content):
-        led = re.search(r"\b(?:in|from|near|to|at|of|de|en)\s\Z", seen.content[max(0, match.start() - 6) : match.start()])
+        led = re.search(
+            r"\b(?:in|from|near|to|at|of|de|en)\s\Z", seen.content[max(0, match.start() - 6) : match.start()]
+        )
         known = tuple(match[1].lower().split()) in _gazetteer()
         if match[2] not in contexts.words("state_codes") or (match[2] in _ALSO_WORDS and not (led or known)):
             continue

@@ -13,8 +13,8 @@ from tamis.pii.detect.views import NUMBER, View, capital, ends_clause, table, ti
 from tamis.pii.lexicon import BOTH, EPONYM, FAMILY, GIVEN, UNKNOWN
 
 _SPEAKER = re.compile(
-    r"(?:\A|\n|[.!?][ \t])[ \t]*(?:[\[(]?\d{1,2}:\d{2}(?::\d{2})?[\])]?[ \t]*)?(?=[^\W\d_])([^\n:]{2,40}?)[ \t]*:(?"
-    r"=[ \t]+[^\W\d]|\n|\Z)"
+    r"(?:\A|\n|[.!?][ \t])[ \t]*(?:[\[(]?\d{1,2}:\d{2}(?::\d{2})?[\])]?[ \t]*)?(?=[^\W\d_])([^\n:]{2,40}?)[ \t]*:"
+    r"(?=[ \t]+[^\W\d]|\n|\Z)"
 )
 _RELAYED = re.compile(r"\s*from ([^\n:]{2,40}) to (?:everyone|me|you|all|host|hosts)\b", re.IGNORECASE)
 _FIELD = re.compile(r"\s*(?:[,;|–—-]\s*)?")
@@ -40,7 +40,7 @@ def by_place(seen: View, before: Sequence[View]) -> Iterator[Candidate]:
             place += 1
         last = read_name(seen, place, strong=False)
         if last is not None and tokens[last].end == match.end(1):
-            sure = 1.0 if lexicon.kind(tokens[place].key) != UNKNOWN or last > place else 0.6
+            sure = 1.0 if lexicon.kind(tokens[place].key) not in (UNKNOWN, EPONYM) or last > place else 0.6
             weight = weights["speaker_weight"] * sure
             yield Candidate(seen.place, place, last, "speaker", weight, True, "labels who speaks")
     signed = _SIGNATURE.search(seen.content, max(0, len(seen.content) - 60))
@@ -54,7 +54,9 @@ def by_place(seen: View, before: Sequence[View]) -> Iterator[Candidate]:
     if listed and (place := places.get(listed.start(1))) is not None:
         last = read_name(seen, place, strong=False, strange=True)
         if last is not None and tokens[last].end == listed.end(1):
-            yield Candidate(seen.place, place, last, "speaker", weights["speaker_weight"], True, "labels who speaks")
+            yield Candidate(
+                seen.place, place, last, "speaker", weights["speaker_weight"], True, "labels who speaks"
+            )
     yield from _called(seen)
     yield from _replies(seen, before, weights)
 
@@ -95,7 +97,9 @@ def _called_late(seen: View, place: int) -> bool:
     if lexicon.kind(tokens[place].key) != GIVEN or seen.numbers or not seen.personal or len(tokens[place].key) < 3:
         return False
     gap = seen.content[tokens[place - 1].end : tokens[place].start]
-    return place not in seen.heads and ("," in gap or (gap == " " and tokens[place - 1].norm in words("before_calls")))
+    return place not in seen.heads and (
+        "," in gap or (gap == " " and tokens[place - 1].norm in words("before_calls"))
+    )
 
 
 def _at(seen: View, first: int, last: int, cue: str, reason: str) -> Candidate:
@@ -129,7 +133,8 @@ def _opened(seen: View) -> Iterator[Candidate]:
             yield _at(seen, place, last, "header", "a whole name before the fields of a record")
         elif "," in gap and then in words("addressing"):
             if kind in (GIVEN, FAMILY, BOTH) or then in words("direct_questions"):
-                yield _at(seen, place, last, "opening", "called by name before a comma")
+                cue = "opening_word" if kind == BOTH and (seen.personal or not seen.numbers) else "opening"
+                yield _at(seen, place, last, cue, "called by name before a comma")
         elif _named_alone(seen, place, last, gap) and last > place and not seen.shouted:
             yield _at(seen, place, last, "header", "a whole name set apart at the head of a sentence")
         elif kind == BOTH and _named_alone(seen, place, last, gap) and seen.personal and not seen.numbers:
@@ -181,7 +186,11 @@ def _replies(seen: View, before: Sequence[View], weights: dict[str, Any]) -> Ite
         head += 1
     last = read_name(seen, head, strong=False)
     if before and (asked := _asked(seen, before)):
-        end = last if last is not None else read_name(seen, head, strong=asked == "name")
+        end = (
+            last
+            if last is not None
+            else read_name(seen, head, strong=asked == "name" and tokens[head].norm not in words("openers"))
+        )
         if end is not None and (len(tokens) < 7 or ends_clause(seen, end)):
             reason = (
                 "answers a question about a name"

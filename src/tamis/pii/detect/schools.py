@@ -39,7 +39,12 @@ def find(seen: View, before: Sequence[View]) -> Iterator[Span]:
             span, taken = _spanish(seen, place)
             if span:
                 yield span
-        if token.norm not in ends or place <= taken or not place or (token.norm == "ms" and token.text != "MS"):
+        if (
+            token.norm not in ends
+            or place <= taken
+            or not place
+            or (token.norm in ("ms", "es") and (token.text != token.text.upper() or seen.shouted))
+        ):
             continue
         last = place
         while (
@@ -56,7 +61,25 @@ def find(seen: View, before: Sequence[View]) -> Iterator[Span]:
         taken = last
         yield from _school(seen, first, place, last, asked)
     yield from _called_school(seen, asked)
-    for match in re.finditer(r"(?<!\w)(?:P\.?S\.?|I\.?S\.?|J\.?H\.?S\.?|M\.?S\.?|H\.?S\.?|[jp]?h?s)\s?#?\s?\d{1,3}(?!\w)", content):
+    yield from _formal(seen)
+
+
+_FORM = re.compile(r"(?:\A|\n|[,;] )[Ss]chool\s*:\s*([A-Z][^\n,;:]{2,50}?)(?=\s*(?:[\n,;]|\Z))")
+_GRADES = re.compile(
+    r"(?<![\w'])(?:[A-Z][\w'’.]{1,15} ){1,3}(?:[KkPp]|Pre-?K)-(?:5|6|8|12)(?: [Ss]chool| [Aa]cademy)?(?!\w)"
+)
+_LED = re.compile(
+    r"(?:at|to|from|attend|attends|near|of|in|a la|al|en|for|vs|playing|teach|school is|my school)\s\Z",
+    re.IGNORECASE,
+)
+
+
+def _formal(seen: View) -> Iterator[Span]:
+    """Schools with a number or their grades, and what a form calls one."""
+    content = seen.content
+    for match in re.finditer(
+        r"(?<!\w)(?:P\.?S\.?|I\.?S\.?|J\.?H\.?S\.?|M\.?S\.?|H\.?S\.?|[jp]?h?s)\s?#?\s?\d{1,3}(?!\w)", content
+    ):
         yield Span(
             *match.span(),
             "SCHOOL",
@@ -67,11 +90,6 @@ def find(seen: View, before: Sequence[View]) -> Iterator[Span]:
         yield Span(*match.span(1), "SCHOOL", 0.7, "the field of a form")
     for match in _GRADES.finditer(content):
         yield Span(*match.span(), "SCHOOL", 0.4 if seen.told(match.start()) else 0.75, "a school and its grades")
-
-
-_FORM = re.compile(r"(?:\A|\n|[,;] )[Ss]chool\s*:\s*([A-Z][^\n,;:]{2,50}?)(?=\s*(?:[\n,;]|\Z))")
-_GRADES = re.compile(r"(?<![\w'])(?:[A-Z][\w'’.]{1,15} ){1,3}(?:[KkPp]|Pre-?K)-(?:5|6|8|12)(?: [Ss]chool| [Aa]cademy)?(?!\w)")
-_LED = re.compile(r"(?:at|to|from|attend|attends|near|of|in|a la|al|en|for|vs|playing|teach|school is|my school)\s\Z", re.IGNORECASE)
 
 
 def _numbered(seen: View, match: re.Match[str]) -> float:

@@ -62,7 +62,7 @@ def said(content: str) -> Iterator[Said]:
 _PIECE = re.compile(r"[+(]{0,2}\d(?:[ ().\-–]{0,3}\d){1,9}(?!\w)")
 _RUN = re.compile(r"[+(]{0,2}\d(?:[ ().\-–]{0,3}\d){0,20}(?!\w)")
 _LEAD = re.compile(
-    r"\W*(?:(?:and|then|um+|uh+|the|rest|is|last|four|dash|y|luego|ends|in|with|its|it's|thats"
+    r"\W*(?:(?:and|n|then|okay|um+|uh+|the|rest|is|last|four|dash|y|luego|ends|in|with|its|it's|thats"
     r"|ok|so|finish|starts|first|part|second|half|other|next|1|2)\b\W+){0,5}",
     re.IGNORECASE,
 )
@@ -88,7 +88,11 @@ def split(messages: Sequence[tuple[str, str]]) -> dict[int, list[Span]]:
                 if total >= 10:
                     del open_pieces[role]
                 continue
-        piece = _first_piece(content)
+        piece = _first_piece(content) if contexts.pattern("PHONE_NUMBER").search(content) else None
+        if piece is None and _wanted(messages, index):
+            lead = _LEAD.match(content)
+            piece = _piece(content, lead.end() if lead else 0) if len(content) < 40 else None
+            piece = piece if piece and piece[2] in (3, 6) else None
         if piece:
             open_pieces[role] = [(index, *piece)]
     for index, span in _bare(messages):
@@ -110,17 +114,35 @@ def _bare(messages: Sequence[tuple[str, str]]) -> Iterator[tuple[int, Span]]:
             first = last - len(shapes) + 1
             if first < 0 or any(writer != role for writer, _ in messages[first:last]):
                 continue
-            pieces = [shape.fullmatch(text.strip()) for shape, (_, text) in zip(shapes, messages[first : last + 1], strict=True)]
+            pieces = [
+                shape.fullmatch(text.strip())
+                for shape, (_, text) in zip(shapes, messages[first : last + 1], strict=True)
+            ]
             for place, piece in enumerate(pieces, first):
                 if all(pieces) and piece:
                     offset = messages[place][1].index(piece[1])
                     end = offset + len(piece[1])
-                    yield place, Span(offset, end, "PHONE_NUMBER", 0.75, "a piece of a phone number sent in pieces")
+                    yield (
+                        place,
+                        Span(offset, end, "PHONE_NUMBER", 0.75, "a piece of a phone number sent in pieces"),
+                    )
+
+
+_ASKED = re.compile(r"\?|\b(?:what|your|ur|give|send|type|tell|number)\b", re.IGNORECASE)
+
+
+def _wanted(messages: Sequence[tuple[str, str]], index: int) -> bool:
+    """Whether somebody else asked for a phone number in one of the two messages before."""
+    role = messages[index][0]
+    return any(
+        writer != role and contexts.pattern("PHONE_NUMBER").search(text) and _ASKED.search(text)
+        for writer, text in messages[max(0, index - 2) : index]
+    )
 
 
 def _first_piece(content: str) -> tuple[int, int, int] | None:
     """The piece of a phone number that a message announces: its only number, too short for a whole one."""
-    if len(content) > 160 or not contexts.pattern("PHONE_NUMBER").search(content):
+    if len(content) > 160:
         return None
     found = list(_RUN.finditer(content))
     if len(found) != 1:

@@ -127,10 +127,18 @@ _STORY = re.compile(
 )
 
 
+_IN_STORY = re.compile(
+    r" (?:in|from) the (?:word |maths? )?(?:problem|story|question|exercise|example)\b", re.IGNORECASE
+)
+
+
 def _storied(content: str, tokens: list[Token]) -> frozenset[int]:
     """The tokens that a message says are the names of a word problem's people."""
-    ends = {match.end() for match in _STORY.finditer(content)}
-    return frozenset(place for place, token in enumerate(tokens) if token.start in ends) if ends else frozenset()
+    named = {match.end() for match in _STORY.finditer(content)}
+    told = {match.start() for match in _IN_STORY.finditer(content)}
+    if not named and not told:
+        return frozenset()
+    return frozenset(place for place, token in enumerate(tokens) if token.start in named or token.stop in told)
 
 
 def _problem(
