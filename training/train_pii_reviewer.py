@@ -8,7 +8,8 @@ python training/train_pii_reviewer.py --model run/pii/detector/model --output_di
 
 It is a logistic regression over features with names (`tamis.pii.reviewer`), written as a table that anybody can
 read. A model knows the wording that it was trained on better than it will know others; so the reviewer learns also
-on wording that is kept from the model (`review` of the generator), of which a third chooses its threshold.
+on wording that is kept from the model (`review` of the generator). What it says is a probability, and from .5 on a
+proposal counts.
 """
 
 from __future__ import annotations
@@ -20,14 +21,12 @@ from itertools import product
 from pathlib import Path
 
 from tamis import cli, verbs
-from tamis.pii import reviewer, synthetic, training
+from tamis.pii import reviewer, synthetic
 from tamis.pii.detect.cascade import REVIEWER, CascadeDetector
 from tamis.pii.detect.model import ModelDetector
 from tamis.pii.detect.rules import RulesDetector
 from tamis.pii.reading import read_sessions
 from tamis.pii.sessions import Annotated
-
-_HELD = 3
 
 
 @dataclass(frozen=True)
@@ -55,36 +54,30 @@ class ReviewerRecipe:
     seed: int = 2000
 
 
-def annotated(recipe: ReviewerRecipe) -> Iterator[tuple[str, Annotated]]:
-    """All sessions with gold, each with the part of the wording that it is of, or its data set's name."""
+def annotated(recipe: ReviewerRecipe) -> Iterator[Annotated]:
+    """All sessions with gold."""
     for i, (templates, density) in enumerate(product(recipe.templates, recipe.density)):
-        for one in synthetic.generate(
+        yield from synthetic.generate(
             sessions=recipe.sessions, seed=recipe.seed + i, density=density, templates=templates
-        ):
-            yield templates, one
+        )
     for name in recipe.dataset_name:
-        yield from ((name, one) for one in read_sessions(name) if one.spans is not None)
+        yield from (one for one in read_sessions(name) if one.spans is not None)
 
 
 def train(recipe: ReviewerRecipe) -> verbs.Report:
-    """Proposes, fits, chooses the threshold, writes the table; what to print."""
+    """Proposes, fits, writes the table; what to print."""
     proposers = [RulesDetector(), ModelDetector(recipe.model)]
     untrained = CascadeDetector(proposers, reviewer.Reviewer({}, 0.0))
     rows: list[reviewer.Features] = []
     truth: list[bool] = []
-    held = []
-    for part, one in annotated(recipe):
-        if part == recipe.templates[0] and training.is_held(one.session.session_id, share=_HELD):
-            held.append(one)
-            continue
+    for one in annotated(recipe):
         proposed = untrained.propose(one.session)
         rows += reviewer.features(one.session, proposed)
         truth += reviewer.truth(one, proposed)
     made = reviewer.fit(rows, truth, recipe.strength)
-    threshold = training.best_threshold(CascadeDetector(proposers, made), held)
     path = Path(recipe.output_dir) / REVIEWER
-    reviewer.Reviewer(made.weights, made.bias, threshold).save(path)
-    return {"wrote": str(path), "candidates": len(rows), "true": sum(truth), "threshold": threshold}
+    made.save(path)
+    return {"wrote": str(path), "candidates": len(rows), "true": sum(truth)}
 
 
 def main(argv: Sequence[str] | None = None) -> int:

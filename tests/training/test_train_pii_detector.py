@@ -66,7 +66,7 @@ def test_a_detector_and_its_reviewer_are_made_and_used(
     report = call("train_pii_reviewer", asked, tmp_path, capsys)
     cascade = CascadeDetector([RulesDetector(), detector], load(Path(str(report["wrote"]))))
     found = cascade.detect(Session("s", (Message(0, "student", "hi my name is Emma"), Message(1, "tutor", ""))))
-    assert len(found) == 2 and cascade.threshold == report["threshold"]
+    assert len(found) == 2 and cascade.threshold == 0.5
 
 
 def test_the_same_command_again_trains_no_step(

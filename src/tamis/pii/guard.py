@@ -37,7 +37,9 @@ _NO_QUANTITY = re.compile(r"0\d{5,}|0\d{2,}(?:-\d+){2,}")
 _GRADES = re.compile(r"(?:[A-Z][\w'’.]+ ){1,3}(?:[KkPp]|Pre-?K)-(?:5|6|8|12)(?: \w+)?")
 _WORKED_BEFORE = re.compile(r"[=+*/^<>×÷·√∫∑\\{_|]\s*\Z|\d\s*[-−]\s*\Z")
 _WORKED_BEHIND = re.compile(r"\s*(?:[=*^<>×÷·{}|²³°%]|\+|/\s*[\w(]|-\s*[\w(]+\s*=)")
-_LETTERS = re.compile(r"[^\W\d_]{2,}")
+_LETTERS = re.compile(r"[^\W\d_]{2,}|(?=[^\W\d_])[\u0590-\uffff]")
+_INITIALS = re.compile(r"[^\W\d_]\.|(?:[^\W\d_][.\s]*){2,15}")
+_NUMBERED_SCHOOL = re.compile(r"(?:[^\W\d_]\.?){2,3}\s?#?\d{1,3}")
 _FUNCTIONS = frozenset(
     [
         "max",
@@ -229,7 +231,8 @@ def _worded(content: str, span: Span, pieces: list[tuple[int, int]]) -> Span | s
             return "a function or a term of mathematics"
     if not introduced and words and _theorem(content, span, lexicon.folded(words[-1])):
         return "what mathematics is called after"
-    if not pieces and re.fullmatch(r"(?:[^\W\d_]\.?\s?){2,4}", text):
+    form = _NUMBERED_SCHOOL if span.label == "SCHOOL" else _INITIALS
+    if not pieces and form.fullmatch(text):
         return span
     if pieces or not words:
         left = _cut(content, span, pieces)
