@@ -41,6 +41,10 @@ FAULTS = [
     ("we did algebra.Growing up", "algebra.Growing", "URL"),
     ("y=<PERSON>", "y=<PERSON>", "PERSON"),
     ("555-0134 = 421", "555-0134", "PHONE_NUMBER"),
+    ("no phone numbers please! what is 310 + 555", "310 + 555", "PHONE_NUMBER"),
+    ("um seven eighths", "seven", "AGE"),
+    ("um seven eighths", "seven eighths", "PHONE_NUMBER"),
+    ("use www.geogebra.org/graphing", "www.geogebra.org/graphing", "URL"),
 ]
 KEPT = [
     ("my birthday is 12/25", "12/25", "DATE_OF_BIRTH"),
@@ -92,6 +96,8 @@ def test_a_question_before_is_context_for_a_number_alone() -> None:
     found = [[], [Span(0, 2, "AGE")]]
     assert guarded(Session("a", messages), found)[0] == found
     assert guard("13", found[1])[0] == []
+    asked = Message(0, "tutor", "when is your birthday? next problem"), Message(1, "student", "-8 - (-15)")
+    assert guarded(Session("a", asked), [[], [Span(1, 2, "DATE_OF_BIRTH"), Span(7, 9, "AGE")]])[0] == [[], []]
 
 
 TERM = st.one_of(

@@ -39,6 +39,13 @@ def pattern(label: str) -> re.Pattern[str]:
     return re.compile(rf"(?<!\w)(?:{inside})(?!\w)", re.IGNORECASE)
 
 
+def is_public(link: str) -> bool:
+    """Whether a link, or a host, is of a site that anybody may name, and no page of somebody's own there."""
+    host = re.sub(r"^(?:\w+://)?(?:www\.)?", "", link.lower())
+    whose = re.search(table()["private_paths"], link, re.IGNORECASE)
+    return re.split(r"[/:?#]", host, maxsplit=1)[0] in words("public_sites") and not whose
+
+
 def distance(label: str, content: str, start: int, end: int, left: int = LEFT, right: int = RIGHT) -> int | None:
     """How far the nearest context word of a label stands from a span; None where there is none near it."""
     if label not in table()["context"]:

@@ -16,6 +16,8 @@ from tamis.pii.spans import Span
 
 _WORDED = frozenset({"PERSON", "LOCATION", "SCHOOL", "ORGANIZATION"})
 """Labels of what has words; of other labels, what is no address on the net is a number."""
+_ON_THE_NET = ("EMAIL_ADDRESS", "URL", "USERNAME")
+_SUM = re.compile(r"\d\s*[=+*×÷^<>]\s*[\d(]")
 _LITTLE = 30
 """A message with less than this beside a number is an answer, so that the messages before it are its context."""
 _PHONE = re.compile(
@@ -156,11 +158,15 @@ def guarded(
 def _judged(content: str, span: Span, pieces: list[tuple[int, int]], before: str) -> Span | str:
     """The span, or what is left of it; or the reason why it goes."""
     text = content[span.start : span.end]
+    if span.label == "URL" and contexts.is_public(text):
+        return "a public site"
+    if span.label not in (*_WORDED, *_ON_THE_NET) and _SUM.search(text):
+        return "a sum"
     if shaped(content, span):
         return span
     if span.label == "URL":
         return span if _linked(text) else "no link: a full stop between words"
-    if span.label in ("EMAIL_ADDRESS", "USERNAME"):
+    if span.label in _ON_THE_NET:
         inside = _covers(pieces, span) and not _HAND.fullmatch(text)
         return "inside a maths expression" if inside else span
     if span.label in _WORDED:
@@ -196,7 +202,7 @@ def _said(content: str, span: Span, before: str) -> bool:
     if behind and not re.search(r"\d", content[span.end : behind.start()]):
         return True
     rest = content[: span.start] + content[span.end :]
-    alone = len(rest) < _LITTLE and not re.search(r"[=+*^<>×÷]", rest)
+    alone = len(rest) < _LITTLE and not re.search(r"[=+*^<>×÷]|[-−(]\s*\(?[-−]?\s*\d|[-−] \(", rest)
     return alone and pattern.search(before) is not None
 
 

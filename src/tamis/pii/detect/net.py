@@ -95,11 +95,6 @@ def _domain() -> re.Pattern[str]:
     )
 
 
-@cache
-def _private() -> re.Pattern[str]:
-    return re.compile(contexts.table()["private_paths"], re.IGNORECASE)
-
-
 def find(content: str) -> Iterator[Span]:
     """What points to somebody on the net."""
     lower = content.lower()
@@ -144,7 +139,7 @@ def _obfuscated(content: str) -> Iterator[Span]:
             continue
         if not (mail or _PROVIDER.search(match[3]) or plain or "(" in match[2] or "[" in match[2]):
             continue
-        if _public(match[3].lower() + "." + match[5].lower()) and not mail:
+        if contexts.is_public(f"{match[3]}.{match[5]}") and not mail:
             continue
         start = match.start(1)
         if match[2].strip() in ("at", "arroba"):
@@ -167,16 +162,10 @@ def _widened(content: str, start: int) -> int:
     return start
 
 
-def _public(host: str) -> bool:
-    host = host.removeprefix("www.")
-    return host in contexts.words("public_sites")
-
-
 def _links(content: str) -> Iterator[Span]:
     for match in _LINK.finditer(content):
         end = match.start() + len(_trimmed(match[0]))
-        host = re.split(r"[/:?#]", match[0].split("://", 1)[1], maxsplit=1)[0].lower()
-        private = bool(_private().search(match[0])) or not _public(host)
+        private = not contexts.is_public(match[0])
         yield Span(match.start(), end, "URL", 0.95 if private else 0.3, "a link" if private else "a public site")
     for match in _domain().finditer(content):
         host, ending, path = match["host"], match["end"], match["path"] or ""
@@ -192,7 +181,7 @@ def _links(content: str) -> Iterator[Span]:
             continue
         end = match.start() + len(_trimmed(host + path))
         whole = content[match.start() : end]
-        if _public(host.lower()) and not _private().search(whole):
+        if contexts.is_public(whole):
             yield Span(match.start(), end, "URL", 0.3, "a public site")
             continue
         context = contexts.distance("URL", content, match.start(), end, 40, 20) is not None
