@@ -55,11 +55,9 @@ def load_decoder(
         UsageError: There is no such model, or it cannot be loaded.
     """
     import torch
-    import transformers
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
-    if not sys.stderr.isatty():
-        transformers.utils.logging.disable_progress_bar()
+    quiet()
     torch.set_num_threads(int(os.environ.get("OMP_NUM_THREADS", "1")))
     torch.set_float32_matmul_precision("highest")
     place = resolve_device(device)
@@ -105,6 +103,14 @@ def folder_revision(folder: Path) -> str:
         with file.open("rb") as stream:
             total.update(f"{file.name} {hashlib.file_digest(stream, 'sha256').hexdigest()}\n".encode())
     return f"sha256:{total.hexdigest()[:32]}"
+
+
+def quiet() -> None:
+    """Switches transformers' progress bars off where nobody looks at them."""
+    import transformers
+
+    if not sys.stderr.isatty():
+        transformers.utils.logging.disable_progress_bar()
 
 
 def packaged_decoder() -> Path:

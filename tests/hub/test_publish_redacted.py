@@ -16,6 +16,7 @@ from tamis.hub.front_matter import join
 NAMES = itertools.count()
 CONFIG = {"config_name": "default", "data_files": [{"split": "train", "path": ["redacted.parquet"]}]}
 KEY = "0123456789abcdef"
+RULES = ("--detector", "rules")
 
 
 @pytest.fixture
@@ -29,7 +30,7 @@ def redacted(commands: Commands, tmp_path: Path, *flags: str) -> Path:
     pq.write_table(rows, tmp_path / "in.parquet")
     (tmp_path / "key").write_text(KEY)
     folder = tmp_path / "out"
-    commands.done("redact", "--dataset_name", tmp_path / "in.parquet", "--output_dir", folder, *flags)
+    commands.done("redact", "--dataset_name", tmp_path / "in.parquet", "--output_dir", folder, *RULES, *flags)
     (folder / "README.md").write_text(
         join({"license": "mit", "tags": ["tamis"], "configs": [CONFIG]}, "# Chats\n")
     )
@@ -79,7 +80,7 @@ def test_a_data_set_on_the_hub_is_streamed_and_leaves_nothing_in_a_cache(
         join({"license": "mit", "tags": ["tamis"], "configs": [CONFIG]}, "# Chats\n")
     )
     commands.done("publish", folder, "--repo_id", repo)
-    done = commands.done("redact", "--dataset_name", repo, "--output_dir", tmp_path / "out")
+    done = commands.done("redact", "--dataset_name", repo, "--output_dir", tmp_path / "out", *RULES)
     assert pq.read_table(done["file"])["text"].to_pylist() == ["hi my name is <PERSON>", "3 + 4 = 7"]
     kept = [path for path in commands.home.rglob("*") if path.is_file() and b"zebulonia" in path.read_bytes()]
     assert kept == []

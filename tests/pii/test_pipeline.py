@@ -27,8 +27,14 @@ def test_two_tasks_write_what_the_command_line_writes(tmp_path: Path) -> None:
         path = tmp_path / "chats" / f"{name}.parquet"
         path.parent.mkdir(exist_ok=True)
         pq.write_table(pa.Table.from_pylist(rows), path)
-        expected += pq.read_table(redact(RedactRecipe(str(path), str(tmp_path / name))).file)["text"].to_pylist()
-    steps = [ParquetReader(str(tmp_path / "chats")), RedactDocuments(), ParquetWriter(str(tmp_path / "out"))]
+        expected += pq.read_table(redact(RedactRecipe(str(path), str(tmp_path / name), detector="rules")).file)[
+            "text"
+        ].to_pylist()
+    steps = [
+        ParquetReader(str(tmp_path / "chats")),
+        RedactDocuments(detector="rules"),
+        ParquetWriter(str(tmp_path / "out")),
+    ]
     LocalPipelineExecutor(steps, tasks=2, workers=1, logging_dir=str(tmp_path / "logs")).run()
     found = [row for path in sorted((tmp_path / "out").iterdir()) for row in pq.read_table(path).to_pylist()]
     assert [row["text"] for row in found] == expected and "jamal" not in "".join(expected)
@@ -41,14 +47,16 @@ def test_two_tasks_write_what_the_command_line_writes(tmp_path: Path) -> None:
 
 def test_messages_in_the_metadata_are_redacted_too() -> None:
     turns = [{"role": "student", "content": text} for text in SAID]
-    (new,) = RedactDocuments().run([Document("hi im jamal", "d", metadata={"messages": turns, "title": "jamal"})])
+    (new,) = RedactDocuments(detector="rules").run(
+        [Document("hi im jamal", "d", metadata={"messages": turns, "title": "jamal"})]
+    )
     assert "jamal" not in new.text and "jamal" not in str(new.metadata["messages"])
     assert new.metadata["messages"][1] == turns[1]
     assert {span["sequence_id"] for span in new.metadata[SPANS]} >= {0, 2}
 
 
 def test_a_task_without_documents_is_no_mistake() -> None:
-    assert list(RedactDocuments().run([])) == []
+    assert list(RedactDocuments(detector="rules").run([])) == []
 
 
 def test_what_means_nothing_in_a_pipeline_is_refused() -> None:

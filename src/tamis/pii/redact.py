@@ -71,9 +71,9 @@ def redact(
     """
     _refuse_paths(recipe)
     key = read_key(recipe.key_file)
+    source = open_source(recipe.dataset_name, recipe.dataset_config, recipe.dataset_split, recipe.dataset_revision)
     make = partial(build, recipe, needs_key(recipe.operator, key) or new_key(), detector)
     redactor = make()
-    source = open_source(recipe.dataset_name, recipe.dataset_config, recipe.dataset_split, recipe.dataset_revision)
     name = digest({key: value for key, value in to_dict(recipe).items() if key not in _NOT_IN_DIGEST})
     own = (f"redacted{source.suffix}", SPANS, OFFSETS)
     folder = claim_folder(recipe, name)

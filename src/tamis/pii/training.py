@@ -24,6 +24,7 @@ from transformers import (
 
 from tamis.errors import UsageError
 from tamis.metrics.spans import count, score, shares
+from tamis.models import quiet
 from tamis.pii import tokens
 from tamis.pii.detect.detector import Detector
 from tamis.pii.detect.model import SETTINGS
@@ -199,8 +200,7 @@ def train(
     """
     weights = class_weights(rows)
     collate = DataCollatorForTokenClassification(tokenizer)
-    if not sys.stderr.isatty():
-        transformers.utils.logging.disable_progress_bar()
+    quiet()
     arguments = TrainingArguments(
         output_dir=str(settings.folder / "checkpoints"),
         learning_rate=settings.learning_rate,

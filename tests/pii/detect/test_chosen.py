@@ -17,7 +17,9 @@ def text(tmp_path: Path, said: str, **more: Any) -> str:
     """What comes out of one line."""
     (tmp_path / "chat.txt").write_text(said)
     out = tmp_path / f"out-{len([*tmp_path.iterdir()])}"
-    return redact(RedactRecipe(str(tmp_path / "chat.txt"), str(out), **more)).file.read_text()
+    return redact(
+        RedactRecipe(str(tmp_path / "chat.txt"), str(out), **{"detector": "rules", **more})
+    ).file.read_text()
 
 
 def test_a_roster_names_people(tmp_path: Path) -> None:
@@ -42,13 +44,24 @@ def test_a_chat_model_is_asked_where_text_may_be_sent(tmp_path: Path, monkeypatc
         text(tmp_path, "hi", detector="llm", llm="https://example.org/v1#some")
 
 
+def test_the_default_is_the_cascade_and_says_nothing_on_the_way(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert text(tmp_path, "my name is selam, 3 + 4 = 7", detector="cascade") == "my name is <PERSON>, 3 + 4 = 7"
+    assert RedactRecipe("x", "y").detector == "cascade"
+    assert capfd.readouterr().err == ""
+
+
 @pytest.mark.parametrize(
     ("flags", "sentence"),
     [
         ({"detector": "llm"}, "needs --llm"),
-        ({"llm": "packaged"}, "--llm: is for llm and cascade, not for rules"),
+        ({"detector": "rules", "llm": "packaged"}, "--llm: is for llm and cascade, not for rules"),
         ({"detector": "model", "allow_remote": ["x.org"]}, "model sends nothing anywhere"),
-        ({"model_name_or_path": "x"}, "--model_name_or_path: is for model and presidio, not for rules"),
+        (
+            {"detector": "rules", "model_name_or_path": "x"},
+            "--model_name_or_path: is for model and presidio, not for rules",
+        ),
     ],
 )
 def test_flags_that_do_not_fit_the_detector_are_named(flags: dict[str, Any], sentence: str) -> None:

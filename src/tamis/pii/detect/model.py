@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tamis.errors import UsageError, missing_extra
+from tamis.models import quiet
 from tamis.pii import tokens
 from tamis.pii.sessions import Session
 from tamis.pii.spans import Span
@@ -63,6 +64,7 @@ class ModelDetector:
             from transformers import AutoModelForTokenClassification, AutoTokenizer
         except ImportError as error:
             raise missing_extra("pii", error) from error
+        quiet()
         self.folder = str(folder or shipped())
         if device == "cpu":
             torch.set_num_threads(int(os.environ.get("OMP_NUM_THREADS", "1")))
