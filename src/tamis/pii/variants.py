@@ -40,6 +40,7 @@ SYNTHETIC = "synthetic-"
 
 _TENTHS = {**dict.fromkeys(range(8), "train"), 8: "validation", 9: "test"}
 _WORD = re.compile(r"\w+|[^\w\s]")
+_PACKAGED = "all-MiniLM-L6-v2"
 _AT_ONCE = 256  # sessions
 
 
@@ -314,7 +315,7 @@ def _facts(recipe: VariantsRecipe, folder: Path, name: str, counts: _Counts) -> 
         "tamis": {
             "digest": name,
             "source": shown(recipe.dataset_name) if is_local(recipe.dataset_name) else recipe.dataset_name,
-            "encoder": shown(recipe.encoder),
+            "encoder": _PACKAGED if recipe.encoder == segments.PACKAGED_ENCODER else shown(recipe.encoder),
             "density": float(limits["density"]),
             "similarity": float(limits["similarity"]),
         },

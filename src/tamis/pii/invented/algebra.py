@@ -46,7 +46,7 @@ def consecutive(rng: Random, a: str, b: str) -> Problem:
     """Numbers in a row."""
     n = between(rng, 5, 90)
     return Problem(
-        f"{a} says: three consecutive integers add up to {3 * n + 3}. Which are they?",
+        f"{a} picks three consecutive integers that add up to {3 * n + 3}. Which are they?",
         (
             ("call the first one n. what are the others?", "`n + 1` and `n + 2`"),
             ("so the equation is", f"`3n + 3 = {3 * n + 3}`"),

@@ -107,7 +107,7 @@ def big_sum(rng: Random, a: str, b: str) -> Problem:
 
 def ssn_like(rng: Random, a: str, b: str) -> Problem:
     """A difference of three numbers."""
-    p, q, r = between(rng, 900, 999), between(rng, 10, 99), between(rng, 1000, 9999)
+    p, q, r = between(rng, 101, 999), between(rng, 10, 99), between(rng, 1000, 9999)
     mark = rng.choice((" - ", "-"))
     return Problem(
         f"Simplify `{mark.join(map(str, (p, q, r)))}`",
