@@ -255,7 +255,9 @@ def test_killed_at_each_step(step: str, commands: Commands, repo: str, tmp_path:
     commands.killed_at(*command)
     hub.clear_faults()
     assert whole(hub, repo, 1) or whole(hub, repo, 2)
-    assert whole(hub, repo, 1) == (step not in ("the merge's answer", "the tag"))
+    merged = any("/merge" in call["path"] and call["status"] == 200 for call in hub.requests())
+    assert whole(hub, repo, 2) == merged  # on a busy machine a call that was repeated may meet the fault earlier
+    assert not merged or step in ("the merge's answer", "the tag")
     commands.done(*command)
     assert whole(hub, repo, 2) and not open_pulls(hub, repo)
     assert head(hub, repo, "v2") == head(hub, repo)

@@ -51,7 +51,7 @@ def broken(data, rank, world_size):
         yield document
 
 if __name__ == "__main__":
-    steps = [ParquetReader("docs"), broken, RedactDocuments(), ParquetWriter("out")]
+    steps = [ParquetReader("docs"), broken, RedactDocuments(detector="rules"), ParquetWriter("out")]
     LocalPipelineExecutor(steps, logging_dir="logs").run()
 """
 
