@@ -21,7 +21,7 @@ class RedactRecipe:
         dataset_name: The rows: a file (jsonl, json, csv, tsv, parquet, txt), a folder, or a data set on the Hub.
         output_dir: Where `redacted` with the suffix of the rows, `spans.jsonl`, `offsets.jsonl` and `run.yaml` go.
         detector: What finds it: `cascade` (rules and a token model propose, a small reviewer decides), `rules`
-            (ten times as fast, and misses more), `presidio`, `model` or `llm`.
+            (ten times as fast; misses more), `presidio`, `model` or `llm`.
         operator: What stands in its place: `tag`, `mask`, `hash`, `encrypt` (undone with the key), `surrogate`
             (undone with the map), or `keep` (nothing is changed, and the spans say what would be).
         spans_output: The file of the spans, in place of `spans.jsonl` in the folder.
