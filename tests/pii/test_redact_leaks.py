@@ -68,7 +68,7 @@ def rows(bad_at: int | None = None) -> list[str]:
 
 def run(world: Path, code: str, *arguments: str) -> subprocess.CompletedProcess[bytes]:
     """A script in a world of its own, whose every place for files is in it."""
-    places = {name: str(world / name.lower()) for name in ("HOME", "TMPDIR", "HF_HOME", "XDG_CACHE_HOME")}
+    places = {name: str(world / name[:2].lower()) for name in ("HOME", "TMPDIR", "HF_HOME", "XDG_CACHE_HOME")}
     for place in places.values():
         Path(place).mkdir(exist_ok=True)
     env = {name: value for name, value in os.environ.items() if not name.startswith("HF_DATASETS")}
@@ -110,8 +110,8 @@ def test_a_folder_that_datasets_reads_leaves_nothing_in_its_cache(tmp_path: Path
 
 
 @pytest.mark.parametrize("way", ["before", "rows"])
-def test_a_pipeline_that_fails_leaves_nothing_in_its_logs(tmp_path: Path, way: str) -> None:
-    """datatrove logs a traceback with the values of all that stands in it."""
+def test_a_failed_task_logs_nothing(tmp_path: Path, way: str) -> None:
+    """datatrove logs a traceback with all its values. (A socket lies under TMPDIR: its path has to be short.)"""
     (tmp_path / "docs").mkdir()
     ids = [str(min(i, 89) if way == "rows" else i) for i in range(100)]
     pq.write_table(
