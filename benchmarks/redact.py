@@ -28,14 +28,10 @@ from typing import Any
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
-from tamis.pii.detect import chosen
-from tamis.pii.detect.detector import Detector
-from tamis.pii.guard import guarded
 from tamis.pii.reading import read_sessions
 from tamis.pii.recipe import RedactRecipe
-from tamis.pii.redact import redact
+from tamis.pii.redact import build, redact
 from tamis.pii.sessions import Message, Session
-from tamis.pii.spans import settled
 
 OURS = ("rules", "model", "cascade")
 MEMORY = (250, 1000)
@@ -62,15 +58,13 @@ def presidio(read: Sequence[Session]) -> Callable[[], object]:
 
 
 def ours(name: str, read: Sequence[Session], model: str | None) -> Callable[[], object]:
-    """One of our detectors with the guard, session by session, to settled spans."""
+    """One of our detectors with the guard, session by session, to settled spans, as `tamis redact` finds them."""
     folder = model if name == "model" else None
-    detector: Detector = chosen.detector(RedactRecipe("", "", detector=name, model_name_or_path=folder))
+    redactor = build(RedactRecipe("", "", detector=name, model_name_or_path=folder), b"")
 
     def work() -> None:
         for session in read:
-            kept, _ = guarded(session, [settled(spans, detector.threshold) for spans in detector.detect(session)])
-            for spans in kept:
-                settled(spans, detector.threshold)
+            redactor.found(session)
 
     return work
 

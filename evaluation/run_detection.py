@@ -38,12 +38,11 @@ from tamis.pii.comparison_page import page
 from tamis.pii.detect import chosen
 from tamis.pii.detect.chat_models import open_chat
 from tamis.pii.detect.detector import Detector
-from tamis.pii.detect.llm import PROMPTS, LLMDetector
-from tamis.pii.detect.llm_choice import choose, judge
+from tamis.pii.detect.llm_choice import all_prompts, choose
 from tamis.pii.guard import guarded
 from tamis.pii.reading import read_sessions
 from tamis.pii.recipe import RedactRecipe
-from tamis.pii.segments import MATHS, PACKAGED_ENCODER, segment, segment_all, sentence_embedder
+from tamis.pii.segments import MATHS, PACKAGED_ENCODER, named_embedder, segment, segment_all
 from tamis.pii.sessions import Annotated
 from tamis.provenance import write_whole
 from tamis.recipe import at_least, one_of
@@ -143,20 +142,20 @@ def sets(recipe: DetectionRecipe) -> Iterator[tuple[str, str, list[Annotated]]]:
 
 def compare(recipe: DetectionRecipe) -> verbs.Report:
     """Runs every detector on every set, and writes the three files."""
-    embed = None if recipe.encoder == "none" else sentence_embedder(recipe.encoder)
+    embed = named_embedder(recipe.encoder)
     detectors = [opened(name, recipe.model_name_or_path) for name in recipe.detector]
     chats = [open_chat(name, allow_remote=recipe.allow_remote) for name in recipe.llm]
     choice = choose(chats, list(read_sessions(str(recipe.llm_split)))) if chats else None
-    prompts = PROMPTS if choice else ()
     made = {}
     for name, kind, gold in sets(recipe):
         gold = gold[: recipe.max_sessions]
         segments = segment_all([known.session for known in gold], embed)
         maths = np.array([line.label == MATHS for session in segments for line in session], bool)
         runs = [comparison.run(detector, gold) for detector in detectors]
-        for prompt in prompts:
-            asked = LLMDetector(chats[choice.chosen], prompt, segments=partial(segment, embed=embed))
-            runs.append(comparison.judged(judge(asked, [known.session for known in gold])))
+        if choice:
+            sessions = [known.session for known in gold]
+            said = all_prompts(chats[choice.chosen], sessions, partial(segment, embed=embed))
+            runs += [comparison.judged(one) for one in said]
         for detector, where, path in (_named(text, 3) for text in recipe.spans):
             runs += [comparison.read_run(detector, Path(path), gold)] if where == name else []
         stock = next((found for found in runs if found.name == comparison.BASELINE), None)

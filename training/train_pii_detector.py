@@ -36,6 +36,7 @@ from tamis.names import is_local
 from tamis.pii import synthetic, training
 from tamis.pii.detect.model import ModelDetector
 from tamis.pii.reading import read_sessions
+from tamis.pii.segments import PACKAGED_ENCODER
 from tamis.pii.sessions import Annotated
 from tamis.provenance import claim_folder, write_whole
 from tamis.recipe import digest
@@ -167,7 +168,7 @@ def measured(recipe: DetectorRecipe) -> dict[str, list[Annotated]]:
 
 def write_card(folder: Path, recipe: DetectorRecipe, results: list[dict[str, Any]]) -> None:
     """The model's README.md: what its run says, and what people know."""
-    base = _PACKAGED if recipe.model_name_or_path == training.PACKAGED else recipe.model_name_or_path
+    base = _PACKAGED if recipe.model_name_or_path == PACKAGED_ENCODER else recipe.model_name_or_path
     facts = {
         "name": recipe.name,
         "library_name": "transformers",

@@ -24,6 +24,7 @@ from tamis.influence.scores import in_words
 from tamis.metrics.intervals import wilson
 from tamis.metrics.ranking import auroc
 from tamis.names import printable, shown
+from tamis.pages import environment
 from tamis.provenance import claim_folder, write_whole
 from tamis.recipe import ReportRecipe, digest
 from tamis.report_gaps import gaps
@@ -82,11 +83,10 @@ def write_report(recipe: ReportRecipe) -> Reported:
         UsageError: The selection or the index cannot be read, they hold other rows, or an extra is missing.
     """
     try:
-        from jinja2 import Environment, PackageLoader, StrictUndefined
-
         import tamis.figures  # noqa: F401
     except ImportError as error:
         raise missing_extra("report", error) from error
+    templates = environment({"number": "{:.4g}".format})
     selection = read_selection(recipe.selection)
     index = GradientIndex(recipe.index) if recipe.index else None
     _refuse_unsaid(recipe.selection, selection.facts)
@@ -97,16 +97,8 @@ def write_report(recipe: ReportRecipe) -> Reported:
     pictures = _pictures(selection, columns, facts)
     for name, picture in pictures.items():
         write_whole(folder / f"{name}.png", picture.light)
-    environment = Environment(
-        loader=PackageLoader("tamis"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters |= {"count": "{:,}".format, "percent": "{:.1%}".format, "number": "{:.4g}".format}
     images = {name: [_data_uri(picture.light), _data_uri(picture.dark)] for name, picture in pictures.items()}
-    page = environment.get_template(f"{PAGE}.j2").render(**facts, images=images)
+    page = templates.get_template(f"{PAGE}.j2").render(**facts, images=images)
     write_whole(folder / PAGE, page.encode())
     return Reported(folder, facts, [f"{name}.png" for name in pictures])
 

@@ -174,11 +174,10 @@ def _refuse(path: Path, repo_type: str) -> None:
     if repo_type == "model" and path.suffix in _UNSAFE_WEIGHTS:
         raise UsageError(f"{path}: weights are published as safetensors only; save them so, and remove it")
     with path.open("rb") as stream:
-        if _PRIVATE.search(stream.read(_TEXT_BYTES)):
-            raise UsageError(
-                f"{path}: holds text of people for review, which is never uploaded; take it elsewhere"
-            )
-    if path.stat().st_size <= _TEXT_BYTES and _TOKEN.search(path.read_bytes()):
+        beginning = stream.read(_TEXT_BYTES)
+    if _PRIVATE.search(beginning):
+        raise UsageError(f"{path}: holds text of people for review, which is never uploaded; take it elsewhere")
+    if path.stat().st_size <= _TEXT_BYTES and _TOKEN.search(beginning):
         raise UsageError(f"{path}: holds what looks like a token of the Hub; nothing was published")
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ from tamis.pii.detect.detector import Detector
 from tamis.pii.keyed import new_key, read_key
 from tamis.pii.operators import applied
 from tamis.pii.private import Corpus, fingerprint
-from tamis.pii.reading import passages, read_sessions
+from tamis.pii.reading import passages, sessions_of
 from tamis.pii.recipe import DeidAuditRecipe
 from tamis.pii.records import open_source
 from tamis.pii.review import (
@@ -29,8 +29,8 @@ from tamis.pii.review import (
     read_review,
     write_review,
 )
-from tamis.pii.segments import MATHS, NON_MATHS, Embed, sentence_embedder
-from tamis.pii.sessions import Annotated, Session
+from tamis.pii.segments import MATHS, NON_MATHS, named_embedder
+from tamis.pii.sessions import Session
 from tamis.pii.spans import Span
 from tamis.pii.stand_ins import stand_ins
 from tamis.pii.surrogates import Surrogates
@@ -80,7 +80,7 @@ def deid_audit(recipe: DeidAuditRecipe, detector: Detector | None = None) -> Aud
     mine = read_review(path) if path.exists() else {}
     others = [read_review(Path(name)) for name in recipe.review]
     items, segments = [], Counter[str]()
-    embed = _embedder(recipe)
+    embed = named_embedder(recipe.encoder)
     find = finder(recipe, detector)
     for annotated in sessions_of(recipe):
         found, labels = assess(annotated, find(without_tags(annotated)), embed)
@@ -102,27 +102,12 @@ def deid_audit(recipe: DeidAuditRecipe, detector: Detector | None = None) -> Aud
     return Audited(folder, path, told, *_write_surrogates(recipe, folder, reviewed))
 
 
-def sessions_of(recipe: DeidAuditRecipe) -> Iterable[Annotated]:
-    """The corpus, session by session."""
-    return read_sessions(
-        recipe.dataset_name,
-        config=recipe.dataset_config,
-        split=recipe.dataset_split,
-        revision=recipe.dataset_revision,
-        text_column=recipe.text_column,
-    )
-
-
 def finder(recipe: DeidAuditRecipe, detector: Detector | None = None) -> Find:
     """What finds personal data as `tamis redact` would, guard and thresholds and all."""
     from tamis.pii.redact import build
 
     redactor = build(recipe.looked_for(), new_key(), detector)
     return lambda session: redactor.found(session)[0]
-
-
-def _embedder(recipe: DeidAuditRecipe) -> Embed | None:
-    return None if recipe.encoder == "none" else sentence_embedder(recipe.encoder)
 
 
 def _rounds(folder: Path, mine: Review, reviewed: Sequence[Reviewed]) -> list[dict[str, Any]]:

@@ -17,12 +17,13 @@ import numpy as np
 import yaml
 
 import tamis
-from tamis.errors import UsageError, WorkError, missing_extra
+from tamis.errors import UsageError, WorkError
 from tamis.metrics.bounds import clopper_pearson_upper, hypergeometric_upper
 from tamis.names import printable, shown
-from tamis.pii.audit import sessions_of
+from tamis.pages import environment
 from tamis.pii.labels import LABELS
 from tamis.pii.private import Corpus, fingerprint, read_private, write_private
+from tamis.pii.reading import sessions_of
 from tamis.pii.recipe import DeidAuditRecipe
 from tamis.pii.sessions import Annotated
 from tamis.provenance import claim_folder, write_whole
@@ -223,22 +224,6 @@ def _statement(
 
 
 def _page(statement: Mapping[str, Any]) -> str:
-    try:
-        from jinja2 import Environment, PackageLoader, StrictUndefined
-    except ImportError as error:
-        raise missing_extra("report", error) from error
-    environment = Environment(
-        loader=PackageLoader("tamis"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
     # An upper bound is rounded up: what is printed is never less than what is established.
-    environment.filters |= {
-        "count": "{:,}".format,
-        "upper": lambda value: f"{math.ceil(10 * value - 1e-9) / 10:,.1f}",
-        "rate": "{:,.1f}".format,
-        "percent": "{:.1%}".format,
-    }
-    return environment.get_template(f"{PAGE}.j2").render(**statement)
+    formats = {"upper": lambda value: f"{math.ceil(10 * value - 1e-9) / 10:,.1f}", "rate": "{:,.1f}".format}
+    return str(environment(formats).get_template(f"{PAGE}.j2").render(**statement))

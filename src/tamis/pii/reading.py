@@ -9,6 +9,7 @@ from typing import Any
 
 from tamis.errors import UsageError
 from tamis.pii.annotations import KEYS, key_of, read_spans, unknown_keys
+from tamis.pii.recipe import DeidAuditRecipe, SegmentRecipe
 from tamis.pii.records import BATCH, TEXT, Record, Source, open_source
 from tamis.pii.sessions import Annotated, Message, Session
 from tamis.pii.spans import Span
@@ -93,6 +94,17 @@ def read_sessions(
     for passage in passages(source, text_column):
         if passage.places:
             yield passage.annotated
+
+
+def sessions_of(recipe: DeidAuditRecipe | SegmentRecipe) -> Iterator[Annotated]:
+    """The sessions that a recipe names, as `read_sessions` gives them."""
+    return read_sessions(
+        recipe.dataset_name,
+        config=recipe.dataset_config,
+        split=recipe.dataset_split,
+        revision=recipe.dataset_revision,
+        text_column=recipe.text_column,
+    )
 
 
 def passages(source: Source, text_column: str | None = None, scanned: Sequence[str] = ()) -> Iterator[Passage]:

@@ -116,9 +116,7 @@ def merged(items: Sequence[Item], mine: Review, others: Sequence[Review] = ()) -
             edited = [key for key in _FIXED if item and getattr(item, key) != getattr(reviewed.item, key)]
             if item is None or edited:
                 told = f"its {edited[0]} was edited" if edited else f"there is no item {name} in this audit"
-                raise UsageError(
-                    f"{where}: {told}; only verdict, original, reviewer and resolved are to be filled in"
-                )
+                raise UsageError(f"{where}: {told}; {_TO_FILL}")
     order = {item.session_id: i for i, item in reversed([*enumerate(items)])}
     listed = sorted(known.values(), key=lambda i: (order.get(i.session_id, 0), i.sequence_id, i.start, i.end))
     return [_settled(item, mine, others) for item in listed]

@@ -12,6 +12,7 @@ import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from pathlib import Path
 
 from tamis.errors import UsageError
@@ -20,8 +21,9 @@ from tamis.pii.density import density
 from tamis.pii.guard import guarded
 from tamis.pii.labels import STRUCTURED
 from tamis.pii.maths import expressions
+from tamis.pii.segments import MATHS
 from tamis.pii.sessions import Annotated, Session
-from tamis.pii.spans import Span
+from tamis.pii.spans import Span, overlapping
 
 Features = dict[str, float]
 
@@ -84,18 +86,10 @@ def candidates(found: Mapping[str, Sequence[Sequence[Span]]], least: float = 0.0
     """
     made: list[Candidate] = []
     for i in range(max(map(len, found.values()), default=0)):
-        spans = sorted(
+        spans = (
             (span, name) for name, of_messages in found.items() for span in of_messages[i] if span.score >= least
         )
-        groups: list[list[tuple[Span, str]]] = []
-        end = -1
-        for span, name in spans:
-            if groups and span.start < end:
-                groups[-1].append((span, name))
-            else:
-                groups.append([(span, name)])
-            end = max(end, span.end) if len(groups[-1]) > 1 else span.end
-        made += [_joined(i, group, [*found]) for group in groups]
+        made += [_joined(i, group, [*found]) for group in overlapping(spans, itemgetter(0))]
     return made
 
 
@@ -142,7 +136,7 @@ def features(session: Session, found: Sequence[Candidate]) -> list[Features]:
         before = texts[one.message - 1] if one.message else ""
         known |= {
             "density of the message": float(dense[one.message]),
-            "maths segment": float(segments[one.message] == "maths"),
+            "maths segment": float(segments[one.message] == MATHS),
             "inside maths": float(inside),
             "the guard drops it": float(span in dropped[one.message]),
             "said by the tutor": float(role == "tutor"),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib.util
 import json
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from itertools import islice
@@ -14,8 +13,9 @@ import numpy as np
 import numpy.typing as npt
 
 from tamis.errors import UsageError, missing_extra
+from tamis.models import quiet
 from tamis.pii.density import density, vocabulary
-from tamis.pii.reading import read_sessions
+from tamis.pii.reading import sessions_of
 from tamis.pii.recipe import SegmentRecipe
 from tamis.pii.sessions import Session
 from tamis.provenance import claim_folder, whole
@@ -166,11 +166,9 @@ def sentence_embedder(name: str = PACKAGED_ENCODER, device: str = "cpu") -> Embe
     """
     try:
         import sentence_transformers
-        import transformers
     except ImportError as error:
         raise missing_extra("pii", error) from error
-    if not sys.stderr.isatty():
-        transformers.utils.logging.disable_progress_bar()
+    quiet()
     place = str(packaged_encoder()) if name == PACKAGED_ENCODER else name
     try:
         model = sentence_transformers.SentenceTransformer(
@@ -187,6 +185,11 @@ def sentence_embedder(name: str = PACKAGED_ENCODER, device: str = "cpu") -> Embe
         return np.asarray(vectors, dtype=np.float32)[[row[text] for text in texts]]
 
     return embed
+
+
+def named_embedder(name: str, device: str = "cpu") -> Embed | None:
+    """As `sentence_embedder`; None for `none`, the name of going without embeddings."""
+    return None if name == "none" else sentence_embedder(name, device)
 
 
 def packaged_encoder() -> Path:
@@ -228,14 +231,8 @@ def write_segments(recipe: SegmentRecipe) -> SegmentsFile:
     Raises:
         UsageError: The sessions or the encoder cannot be read, or the session to show is not there.
     """
-    read = read_sessions(
-        recipe.dataset_name,
-        config=recipe.dataset_config,
-        split=recipe.dataset_split,
-        revision=recipe.dataset_revision,
-        text_column=recipe.text_column,
-    )
-    embed = None if recipe.encoder == "none" else sentence_embedder(recipe.encoder, recipe.device)
+    read = sessions_of(recipe)
+    embed = named_embedder(recipe.encoder, recipe.device)
     asked = {key: value for key, value in to_dict(recipe).items() if key not in ("output_dir", "session_id")}
     folder = claim_folder(recipe, digest(asked))
     counts = {"sessions": 0, "messages": 0, "maths": 0, "segments": 0}

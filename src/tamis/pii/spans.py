@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from itertools import accumulate
+from typing import TypeVar
 
 from tamis.errors import UsageError
+
+Found = TypeVar("Found")
 
 
 @dataclass(frozen=True, order=True)
@@ -57,15 +60,27 @@ def settled(spans: Iterable[Span], threshold: float, thresholds: Mapping[str, fl
         The joined spans; label, score and reason are those of the best of each (then the longest, then the first).
     """
     least = thresholds or {}
-    groups: list[list[Span]] = []
+    counted = (span for span in spans if span.score >= least.get(span.label, threshold))
+    return [_joined(group) for group in overlapping(counted, lambda span: span)]
+
+
+def overlapping(found: Iterable[Found], place: Callable[[Found], Span]) -> list[list[Found]]:
+    """What is found in one message, in groups that overlap nothing outside themselves, each in order.
+
+    Args:
+        found: Spans, or what has one.
+        place: Says which span it has.
+    """
+    groups: list[list[Found]] = []
     end = -1
-    for span in sorted(span for span in spans if span.score >= least.get(span.label, threshold)):
-        if groups and span.start < end:
-            groups[-1].append(span)
+    for one in sorted(found, key=place):
+        if groups and place(one).start < end:
+            groups[-1].append(one)
+            end = max(end, place(one).end)
         else:
-            groups.append([span])
-        end = max(end, span.end) if len(groups[-1]) > 1 else span.end
-    return [_joined(group) for group in groups]
+            groups.append([one])
+            end = place(one).end
+    return groups
 
 
 def _joined(group: list[Span]) -> Span:

@@ -16,14 +16,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tamis.pii.density import density, vocabulary
 from tamis.pii.labels import LABELS
+from tamis.pii.segments import MATHS, NON_MATHS, segment
 from tamis.pii.sessions import STUDENT, TUTOR, Session
 from tamis.pii.spans import Span
 
 TAGS = ("O", *(f"{part}-{label}" for label in LABELS for part in "BI"))
 ROLES = (STUDENT, TUTOR, "other")
-SEGMENTS = ("non_maths", "maths")
+SEGMENTS = (NON_MATHS, MATHS)
 MARKERS = tuple(f"<{role}|{segment}>" for role in ROLES for segment in SEGMENTS)
 """The tokens that stand before messages; added to the tokenizer when a model is trained."""
 
@@ -66,9 +66,7 @@ class Window:
 
 def segments(session: Session) -> list[str]:
     """Each message's segment by its own maths density alone, which needs no encoder."""
-    least = float(vocabulary()["thresholds"]["density"])
-    dense = density([message.content for message in session]) if len(session) else ()
-    return ["maths" if value >= least else "non_maths" for value in dense]
+    return [one.label for one in segment(session)]
 
 
 def readable(text: str) -> str:

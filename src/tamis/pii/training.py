@@ -28,12 +28,11 @@ from tamis.models import quiet
 from tamis.pii import tokens
 from tamis.pii.detect.detector import Detector
 from tamis.pii.detect.model import SETTINGS
-from tamis.pii.segments import packaged_encoder
+from tamis.pii.segments import PACKAGED_ENCODER, packaged_encoder
 from tamis.pii.sessions import Annotated, Session
 from tamis.pii.spans import Span, settled
 
 Row = dict[str, list[int]]
-PACKAGED = "packaged"
 _GREATEST_WEIGHT = 2.0
 _ALONE = 8
 """Each so many-th session is also shown message by message and without markers, as a `pipeline` shows them."""
@@ -80,7 +79,7 @@ def encoder(name: str, seed: int = 0) -> tuple[Any, Any]:
     Raises:
         UsageError: There is no such encoder, or it has no fast tokenizer.
     """
-    path = str(packaged_encoder()) if name == PACKAGED else name
+    path = str(packaged_encoder()) if name == PACKAGED_ENCODER else name
     transformers.set_seed(seed)
     try:
         tokenizer = AutoTokenizer.from_pretrained(path)

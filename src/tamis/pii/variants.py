@@ -130,7 +130,7 @@ def write_variants(recipe: VariantsRecipe) -> Variants:
     human = read_human_facts(recipe.card, "annotated") if recipe.card else {}
     _refuse_benchmark(recipe.card, human)
     operator = Operator("surrogate", read_key(recipe.key_file) or new_key())
-    embed = None if recipe.encoder == "none" else segments.sentence_embedder(recipe.encoder)
+    embed = segments.named_embedder(recipe.encoder)
     read = read_sessions(
         recipe.dataset_name,
         config=recipe.dataset_config,

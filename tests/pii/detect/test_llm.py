@@ -21,7 +21,7 @@ from tamis.pii.detect.chat_models import Budget, EndpointChat
 from tamis.pii.detect.llm import PROMPTS, Answered, LLMDetector, windows
 from tamis.pii.detect.llm_answers import Piece, UnreadableError, locate, read
 from tamis.pii.detect.llm_cache import AnswerCache
-from tamis.pii.detect.llm_choice import choose, strategies
+from tamis.pii.detect.llm_choice import all_prompts, choose
 from tamis.pii.labels import LABELS
 from tamis.pii.segments import segment
 from tamis.pii.sessions import Annotated, Message, Session
@@ -277,7 +277,8 @@ def test_the_basic_prompt_chooses_a_model_and_only_that_one_is_asked_more(endpoi
     chats = [chat(endpoint, name) for name in answers]
     split = [annotated(["Ann has x", "x = 2"], "Ann", "a")]
     rest = [session("x, Ann", name="b")]
-    choice, judged = strategies(chats, split, rest, segments=segment)
+    choice = choose(chats, split)
+    judged = all_prompts(chats[choice.chosen], rest, segments=segment)
     assert chats[choice.chosen].name.endswith("#good")
     assert [one["f1"] for one in choice.basic] == [0.0, 1.0, 0.5, None]
     assert choice.spread == {"least": 0.0, "greatest": 1.0, "difference": 1.0, "models": 3}

@@ -227,7 +227,7 @@ def windows(session: Session, size: int) -> Iterator[list[Part]]:
 
 
 def _parts(message: int, content: str, size: int) -> Iterator[Part]:
-    text = re.sub("[\ud800-\udfff]", "?", content)
+    text = plain(content)
     if not text.strip():
         return
     start = 0
@@ -236,6 +236,11 @@ def _parts(message: int, content: str, size: int) -> Iterator[Part]:
         if start + size >= len(text):
             return
         start += size - _OVERLAP
+
+
+def plain(text: str) -> str:
+    """The text with every lone surrogate as `?`; as long as it was."""
+    return re.sub("[\ud800-\udfff]", "?", text)
 
 
 @cache

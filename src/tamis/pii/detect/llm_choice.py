@@ -86,25 +86,21 @@ def choose(chats: Sequence[Chat], split: Sequence[Annotated], kept: AnswerCache 
     return Choice(chosen, basic, spread)
 
 
-def strategies(
-    chats: Sequence[Chat],
-    split: Sequence[Annotated],
+def all_prompts(
+    chat: Chat,
     sessions: Sequence[Session],
     segments: Callable[[Session], Sequence[Segmented]] | None = None,
     kept: AnswerCache | None = None,
-) -> tuple[Choice, list[Judged]]:
-    """The choice, and what the chosen model does with each of the prompts on other sessions.
+) -> list[Judged]:
+    """What one model does with each of the prompts.
 
     Args:
-        chats: The models.
-        split: Sessions with their spans, for the choice.
+        chat: The model.
         sessions: The sessions to report on.
         segments: Gives the segments for the segment-aware prompt; by default with the packaged encoder.
         kept: Where answers are kept, if anywhere.
     """
-    choice = choose(chats, split, kept)
-    chat = chats[choice.chosen]
-    return choice, [judge(LLMDetector(chat, name, kept, segments=segments), sessions) for name in PROMPTS]
+    return [judge(LLMDetector(chat, name, kept, segments=segments), sessions) for name in PROMPTS]
 
 
 def judge(detector: LLMDetector, sessions: Sequence[Session]) -> Judged:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
@@ -11,7 +10,7 @@ from typing import Any
 from tamis.errors import WorkError
 from tamis.pii import tokens
 from tamis.pii.detect.chat_models import Chat, Turn
-from tamis.pii.detect.llm import template
+from tamis.pii.detect.llm import plain, template
 from tamis.pii.reviewer import Candidate
 from tamis.pii.sessions import Session
 from tamis.pii.spans import Span
@@ -111,7 +110,7 @@ def _shown(session: Session, segments: Sequence[str], one: Candidate, number: in
     """What the model sees of a candidate; its own message with [[ ]] around it."""
 
     def told(i: int) -> dict[str, str]:
-        return {"role": session.messages[i].role, "text": _plain(session.messages[i].content[: 2 * _NEAR])}
+        return {"role": session.messages[i].role, "text": plain(session.messages[i].content[: 2 * _NEAR])}
 
     here, span = session.messages[one.message], one.span
     before = here.content[max(span.start - _NEAR, 0) : span.start]
@@ -122,10 +121,6 @@ def _shown(session: Session, segments: Sequence[str], one: Candidate, number: in
         "role": here.role,
         "segment": segments[one.message],
         "before": [told(i) for i in range(max(one.message - _AROUND, 0), one.message)],
-        "text": _plain(marked),
+        "text": plain(marked),
         "after": [told(i) for i in range(one.message + 1, min(one.message + 1 + _AROUND, len(session)))],
     }
-
-
-def _plain(text: str) -> str:
-    return re.sub("[\ud800-\udfff]", "?", text)

@@ -69,11 +69,6 @@ def _of_locale(locale: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     return latin("first_name"), latin("last_name")
 
 
-@cache
-def _all_first(half: str) -> tuple[str, ...]:
-    return tuple(name for group in _groups(half) for name in group[2])
-
-
 def first_name(rng: Random, half: str) -> str:
     """A first name, such as a word problem has."""
     group = rng.choices(_groups(half), [group[1] for group in _groups(half)])[0]
